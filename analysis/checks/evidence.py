@@ -37,13 +37,15 @@ SIDES: tuple[Side, ...] = (("write", "WRITTEN"), ("read", "READ"))
 class Outside:
     """What the harness saw of a job. `begin`, `end`: Unix time before its start and after its end
     was noticed; `seconds`: between them, on a monotonic clock. `local`: on this machine, else its
-    clock may differ. `storage_read`: bytes that its processes read from storage, if known."""
+    clock may differ. `storage_read`: bytes that its processes read from storage, if known; of all
+    files, unless `ceilings_read` has those of the ceilings."""
 
     begin: float
     end: float
     seconds: float
     local: bool = True
     storage_read: int | None = None
+    ceilings_read: int | None = None
 
     @property
     def clock_was_set(self) -> bool:
@@ -154,10 +156,17 @@ def against_the_caches(document: Json, outside: Outside | None) -> Iterator[str]
     if used["resident_fraction"]:
         share = percent(used["resident_fraction"])
         yield f"caches are said to be 'dropped', but {share} of the files' pages were in memory"
-    wanted = sum(stored_bytes(document) for sample in document["samples"] if sample["read"])
-    found = outside.storage_read if outside else None
-    if kind in COUNTED and found is not None and wanted >= LEAST_READ and found < wanted / 2:
-        yield (
-            f"caches are said to be 'dropped', but of {wanted} bytes only {found} were read "
-            "from storage"
-        )
+    if kind not in COUNTED or not outside:
+        return
+    own = sum(stored_bytes(document) for sample in document["samples"] if sample["read"])
+    ceilings = [one["ceilings"] or {} for one in document["samples"]]
+    beside = sum(bool(kind["read"]) for one in ceilings for kind in one.values())
+    for what, wanted, found in (
+        ("", own, outside.storage_read),
+        (" of the ceilings", beside * ceiling_bytes(document), outside.ceilings_read),
+    ):
+        if found is not None and wanted >= LEAST_READ and found < wanted / 2:
+            yield (
+                f"caches are said to be 'dropped', but of {wanted} bytes{what} only {found} were "
+                "read from storage"
+            )

@@ -6,8 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..darshan.log import FileTrace, Log
 from ..ledger.ledger import is_ceiling, is_direct, own_files, stored_bytes
+from ..replay.extents import union
 from .arithmetic import MIB, Json, clients
 from .calls_in_trace import against_the_calls
 from .evidence import (
@@ -174,30 +178,22 @@ def _reach(document: Json, log: Log, mine: list[FileTrace]) -> Iterator[str]:
             what = f"up to byte {file.count('MAX_BYTE_READ')}, and written up to {last + headers}"
             yield f"{_name(file)} was read only {what}"
             return
-    covered: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    covered: dict[str, list[Any]] = defaultdict(list)
     paths = {file.path for file in mine}
     for one in log.segments:
         if one.module == "POSIX" and one.path in paths:
-            covered[one.path] += [(at, at + size) for at, size, *_ in one.reads]
-    different = sum(_length(_union(parts)) for parts in covered.values())
+            covered[one.path] += one.reads
+    different = sum(int((end - begin).sum()) for begin, end in map(_union, covered.values()))
     if any(one.reads or one.writes for one in log.segments) and different < payload:
         yield (
             f"the accesses of the trace read {different} different bytes, the payload is {payload}"
         )
 
 
-def _union(parts: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    merged: list[tuple[int, int]] = []
-    for begin, end in sorted(parts):
-        if merged and begin <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
-        else:
-            merged.append((begin, end))
-    return merged
-
-
-def _length(parts: list[tuple[int, int]]) -> int:
-    return sum(end - begin for begin, end in parts)
+def _union(accesses: list[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The begin and end of what they cover."""
+    places = np.array([one[:2] for one in accesses], dtype=np.int64).reshape(-1, 2)
+    return union(places[:, 0], places.sum(axis=1))
 
 
 def _shifted(document: Json, log: Log, own: Callable[[str], bool]) -> Iterator[str]:
@@ -232,7 +228,7 @@ def _shifted(document: Json, log: Log, own: Callable[[str], bool]) -> Iterator[s
 
 def _common(writes: list[Any], reads: list[Any]) -> int:
     """Bytes read, counted each time, of those that were written."""
-    mine = _union([(at, at + size) for at, size, *_ in writes])
+    mine = list(zip(*_union(writes), strict=True))
     return sum(
         max(0, min(end, at + size) - max(begin, at))
         for at, size, *_ in reads

@@ -81,15 +81,12 @@ def read(path: Path) -> Acceptance:
     """Raises ReferenceFileError, with the line, for a file that is missing or has a mistake."""
     file = YamlFile(path, references.FOLDER / "acceptance.schema.json")
     data = file.data
-    cases = [_case(file, i, {**_both(data), **one}) for i, one in enumerate(data["cases"])]
+    both = {name: data[name] for name in ("jobs", "repeats") if name in data}
+    cases = [_case(file, i, {**both, **one}) for i, one in enumerate(data["cases"])]
     for i, one in enumerate(cases):
         if one.name in {other.name for other in cases[:i]}:
             raise file.error(["cases", i], f"a case {one.name!r} appears twice; give it a name")
     return Acceptance(data["name"], data.get("level", LEVEL), tuple(cases))
-
-
-def _both(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: data[name] for name in ("jobs", "repeats") if name in data}
 
 
 def _case(file: YamlFile, index: int, entry: Mapping[str, Any]) -> Case:
@@ -138,13 +135,10 @@ def verdicts(
         why = decision.why
         if decision.needed:
             paired = isinstance(of, Samples) and of.pairs
-            why += f" ({in_rounds(decision.needed) if paired else repeated(decision.needed)})"
+            in_rounds = f"iogauge run --stack A,B --rounds {decision.needed}"
+            why += f" ({in_rounds if paired else repeated(decision.needed)})"
         rows.append({**row, "verdict": decision.verdict, "why": why})
     return rows
-
-
-def in_rounds(rounds: int) -> str:
-    return f"iogauge run --stack A,B --rounds {rounds}"
 
 
 def repeated(jobs: int) -> str:

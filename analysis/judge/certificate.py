@@ -311,7 +311,8 @@ def news(now: Certificate, known: Certificate) -> News:
         for fault in stack.faults:
             said = f"{stack.name}, {fault.setting}: {fault.kind} in {fault.bad} of {fault.runs}: "
             said += str(fault.smallest.get("command", ""))
-            is_new = of is not None and _promised(of, fault) and not _came_once(fault)
+            came_once = fault.kind != WRONG and fault.again > 0 and not fault.again_bad
+            is_new = of is not None and _promised(of, fault) and not came_once
             (found.new if is_new else found.notes).append(said)
     return found
 
@@ -322,10 +323,6 @@ def _promised(stack: Stack, fault: Fault) -> bool:
     return certified and not any(
         one.kind == fault.kind and NONE not in {one.setting, fault.setting} for one in near
     )
-
-
-def _came_once(fault: Fault) -> bool:
-    return fault.kind != WRONG and fault.again > 0 and not fault.again_bad
 
 
 def dump(certificate: Certificate) -> str:

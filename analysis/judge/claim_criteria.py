@@ -317,16 +317,13 @@ def published(test: Test) -> Stated | None:
     values = []
     for name in ("b", "a"):
         keys = test[name]
-        fits = [n for n in numbers if all(_key_of(n, key) == keys[key] for key in keys)]
+        known = [(n, {**n.parameters, **n.run}) for n in numbers]
+        fits = [n for n, of in known if all(of.get(key) == keys[key] for key in keys)]
         if not fits:
             return None
         values.append(fits[0].value)
     value = values[0] / values[1] if numbers[0].unit != "s" else values[1] / values[0]
     return Stated(f"{value:.3g}", f"{numbers[0].system}; {numbers[0].conditions}")
-
-
-def _key_of(number: references.Published, key: str) -> Any:
-    return number.run.get(key, number.parameters.get(key))
 
 
 class Kind(NamedTuple):

@@ -136,16 +136,13 @@ def keys_condition(keys: Mapping[str, Any]) -> Side:
     where = Where("true")
     for key, value in keys.items():
         if key == "method":
-            where = where.also(*_flat(method_condition(None, value)))
+            condition, values = method_condition(None, value)
+            where = where.also(condition, *values)
         elif key == "fs_type":
             where = where.key(key, [str(value), *_TYPES.get(str(value), ())])
         else:
             where = where.key(key, [str(value)])
     return where.sql, where.values
-
-
-def _flat(side: Side) -> tuple[Any, ...]:
-    return (side[0], *side[1])
 
 
 # Columns that change with others: reserved I/O processes change the process count, collective

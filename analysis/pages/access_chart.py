@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..darshan.log import Log
-from ..replay.phases import stretches
+from ..replay.extents import union
 from ..replay.trace import ACCESS, READ, WRITE, Trace
 from ..session.model import DIRECTIONS
 from . import colours
@@ -188,7 +188,7 @@ def _bars(trace: Trace, way: int, *, lanes: Lanes, whole: float, grid: int) -> M
             continue
         rows = trace.accesses[rank]
         mine = rows[(rows["write"] == way) & (rows["length"] > 0)]
-        start, end = stretches(mine["start"], mine["end"], whole / grid)
+        start, end = union(mine["start"], mine["end"], gap=whole / grid)
         x = _at(start - first, whole)
         y = np.full_like(x, lanes.row * (i + 0.07) + high * lanes.ways.index(way))
         wide = np.maximum(_at(end - first, whole) - x, 1)

@@ -78,7 +78,8 @@ def show(rows: Rows, columns: Sequence[str], *, wide: bool, below: str = "") -> 
     kept, left_out = fitting(rows, columns, console.width)
     widths = _grown(rows, kept, console.width)
     lines = _lines(console, rows, kept, widths)
-    room = console.height - _height(below, console.width) - 3  # said above, left out, the prompt
+    height = sum(1 + max(len(line) - 1, 0) // console.width for line in below.splitlines())
+    room = console.height - height - 3  # said above, left out, the prompt
     fit = len(rows)
     while len(lines) > max(room, FEWEST) and fit > 1:
         fit = min(fit - 1, room)
@@ -87,10 +88,6 @@ def show(rows: Rows, columns: Sequence[str], *, wide: bool, below: str = "") -> 
     hidden = [f"{len(rows) - fit} rows"] if fit < len(rows) else []
     if hidden := hidden + [_title(name) for name in left_out]:
         console.print(screen.shown(f"left out: {', '.join(hidden)}; --wide shows them"))
-
-
-def _height(text: str, width: int) -> int:
-    return sum(1 + max(len(line) - 1, 0) // width for line in text.splitlines())
 
 
 def _lines(

@@ -297,11 +297,8 @@ def _overview_row(row: Row, lines: Mapping[tuple[Any, ...], str], folder: Path) 
             cell.update(text=text, says=why, style=cell["style"] + also)
     style = row.outcome.replace(" ", "-")
     cells["verdict"] = {**cells["verdict"], "text": outcome_text(row), "style": style}
-    files = {"result": run.document, "job": run.job_script, **_traces(row)}
+    files = {"result": run.document, "job": run.job_script}
+    files |= {"trace": traced.log(run.folder), "ledger": traced.ledger(run.folder)}
     more = [(name, link(path, folder)) for name, path in files.items() if path]
     cells["files"] = {**cells["files"], "text": "", "more": more, "style": "files"}
     return list(cells.values())
-
-
-def _traces(row: Row) -> dict[str, Path | None]:
-    return {"trace": traced.log(row.run.folder), "ledger": traced.ledger(row.run.folder)}

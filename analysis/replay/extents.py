@@ -3,6 +3,7 @@
 is written."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,13 +30,15 @@ class Moved:
         return len(self.start)
 
 
-def union(start: Numbers, end: Numbers) -> tuple[Numbers, Numbers]:
-    """The same bytes in as few extents as possible, sorted."""
+def union(
+    start: NDArray[Any], end: NDArray[Any], *, gap: float = 1
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The same bytes in as few extents as possible, sorted. `gap`: the least between two."""
     if not len(start):
         return start, end
     order = np.argsort(start, kind="stable")
     start, last = start[order], np.maximum.accumulate(end[order])
-    new = np.concatenate(([True], start[1:] > last[:-1]))
+    new = np.concatenate(([True], start[1:] - last[:-1] >= gap))
     return start[new], last[np.concatenate((new[1:], [True]))]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import turns
+from .extents import union
 from .trace import READ, WRITE, Trace
 
 GAP = 0.01  # seconds
@@ -80,12 +81,12 @@ def find(trace: Trace, gap: float = GAP) -> Phases:
     held: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
     count = 0
     for rank in range(trace.processes):
-        held.append(stretches(*trace.held(rank), short))
+        held.append(union(*trace.held(rank), gap=short))
         count += len(held[-1][0])
         if count > MOST_HELD or rank == trace.processes - 1:
             held.append((start, end))
             starts, ends = (np.concatenate(column) for column in zip(*held, strict=True))
-            start, end = stretches(starts, ends, short)
+            start, end = union(starts, ends, gap=short)
             held.clear()
             count = 0
     pause = start[1:] - end[:-1]
@@ -110,21 +111,9 @@ def _around(trace: Trace) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     at = np.unique(trace.meetings)
     before, after = np.full(len(at), -np.inf), np.full(len(at), np.inf)
     for rank in range(trace.processes if len(at) else 0):
-        start, end = stretches(*trace.held(rank), 0.0)
+        start, end = union(*trace.held(rank), gap=0.0)
         k = np.searchsorted(start, at, side="right")
         before = np.maximum(before, np.append(-np.inf, end)[k])
         after = np.minimum(after, np.append(start, np.inf)[k])
     kept = (before > -np.inf) & (after < np.inf) & (before <= at)
     return before[kept], after[kept]
-
-
-def stretches(
-    start: NDArray[np.float64], end: NDArray[np.float64], pause: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Where work goes on without a pause of that length."""
-    if not len(start):
-        return start, end
-    order = np.argsort(start, kind="stable")
-    start, last = start[order], np.maximum.accumulate(end[order])
-    new = np.concatenate(([True], start[1:] - last[:-1] >= pause))
-    return start[new], last[np.concatenate((new[1:], [True]))]

@@ -90,7 +90,10 @@ def make(trace: Trace, out: Path, way: int = WRITE) -> WhatIf:
         raise CannotReplayError(
             f"{trace.path}: nothing was {word}, so no other method can be compared"
         )
-    shapes = {json.dumps([_shape(array) for _, array in dump], sort_keys=True) for dump in dumps}
+    shapes = {
+        json.dumps([[a.dims, a.wide, sorted(a.boxes.items())] for _, a in dump], sort_keys=True)
+        for dump in dumps
+    }
     steps = len(dumps) if len(shapes) == 1 else 1
     if len(dumps) > 1:
         said.append(
@@ -167,10 +170,6 @@ def _own_files(
     count = sum(len(files) for files in own.values())
     said.append(f"{count} files of one process each are {len(dumps)} shared arrays")
     return dumps
-
-
-def _shape(array: Array) -> list[object]:
-    return [array.dims, array.wide, sorted(array.boxes.items())]
 
 
 def _encoded(made: WhatIf, trace: Trace) -> bytes:

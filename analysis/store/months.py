@@ -150,17 +150,14 @@ def select(own: Sequence[Path], old: Sequence[Path]) -> str:
         month = path.parent.relative_to(path.parents[3] / MONTHS)
         over = above.setdefault(month, [])
         if over:
-            parts.append(f"FROM {reading([path])} WHERE session NOT IN ({_sessions(over)})")
+            newer = f"SELECT DISTINCT session FROM {reading(over)}"
+            parts.append(f"FROM {reading([path])} WHERE session NOT IN ({newer})")
         else:
             plain.append(path)
         over.append(path)
     if plain:
         parts.append(f"FROM {reading(plain)}")
     return "(" + " UNION ALL BY NAME ".join(f"({part})" for part in parts) + ")"
-
-
-def _sessions(paths: Sequence[Path]) -> str:
-    return f"SELECT DISTINCT session FROM {reading(paths)}"
 
 
 def reading(paths: Sequence[Path]) -> str:

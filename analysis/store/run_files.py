@@ -45,16 +45,13 @@ def numbers(folder: Path | None) -> dict[str, float]:
         elif isinstance(part, list):
             for entry in part:
                 if isinstance(entry, dict):
-                    walk("_".join([name, *_names_of(entry)]), entry)
+                    names = [_word(str(entry[key])) for key in _NAMING_KEYS if key in entry]
+                    walk("_".join([name, *names]), entry)
         elif isinstance(part, int | float) and not isinstance(part, bool):
             found[name.replace("_sides", "").replace("_layers", "")] = float(part)
 
     walk("ledger", _read(folder))
     return found
-
-
-def _names_of(entry: dict[str, Any]) -> list[str]:
-    return [_word(str(entry[key])) for key in _NAMING_KEYS if key in entry]
 
 
 def _word(text: str) -> str:

@@ -20,4 +20,7 @@
     static int(*next) PARAMETERS;                                                                            \
     if (!next) next = (int(*) PARAMETERS)recorder_next("P" #NAME)
 
+/* hints.c. Without the lock, because it calls MPI: MPI_File_open has opened a file. */
+void recorder_opened_with(MPI_Info given, int mode, MPI_File handle);
+
 #endif

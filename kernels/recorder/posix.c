@@ -82,6 +82,7 @@ void posix_opened(const char *path, int folder, int flags, int mode, int fd, dou
         r->counter[POSIX_OPENS]++;
         memset(r->last_byte, 0, sizeof r->last_byte);
         record_open(r, start, recorder_now());
+        recorder_storage_of(r->path);
         attach(fd, d);
         if (!d->descriptors) free(d);
     } else {

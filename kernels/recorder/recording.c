@@ -28,6 +28,8 @@ void recorder_finish(bool complete) {
     the->complete = complete;
     trace_write(the);
     recorder_write_planted(the);
+    recorder_write_hints(the);
+    recorder_write_storage(the);
 }
 
 static void clear_heat(recorder *the) {
@@ -48,6 +50,8 @@ static void begin_again_in_child(void) {
     for (record *r = the->all; r; r = r->all) record_clear(r);
     clear_heat(the);
     the->segments = the->events.used = the->views.used = 0;
+    the->storage = (storage_reads){.kind = STORAGE_NONE};
+    the->hints = 0;
     the->pid = getpid();
     the->forked = true;
     the->shared_offsets++;

@@ -51,6 +51,21 @@ typedef struct {
     uint64_t bytes, planted, noticed;
 } planting;
 
+/* A hint of MPI-IO, and in how many opens. */
+typedef enum { HINT_GIVEN_READ, HINT_GIVEN_WRITE, HINT_USED_READ, HINT_USED_WRITE, HINT_KINDS } hint_kind;
+typedef struct {
+    hint_kind kind;
+    char *key, *value;
+    uint64_t opens;
+} hint;
+
+/* Bytes read from storage by kind of file. `kind`: of the file opened last; `before`: the count then. */
+typedef enum { STORAGE_NONE, STORAGE_OWN, STORAGE_CEILINGS, STORAGE_KINDS } storage_kind;
+typedef struct {
+    storage_kind kind;
+    uint64_t before, bytes[STORAGE_KINDS];
+} storage_reads;
+
 typedef struct {
     char *folder, *include; /* include: directories to record, separated by colons; empty: all */
     int rank, processes;
@@ -78,6 +93,10 @@ typedef struct {
     planting *planting;
     uint64_t plantings, in_repeat;
     char *planted, right; /* the wrong byte not noticed yet, and its right value */
+    hint *hint;
+    size_t hints;
+    bool hints_looked[DIRECTIONS]; /* at those in force */
+    storage_reads storage;
 } recorder;
 
 /* With the lock held. */
@@ -93,6 +112,13 @@ void record_access(recorder *the, record *r, const access_info *access, int coun
 
 /* planted.c */
 void recorder_write_planted(const recorder *the);
+
+/* hints.c; see mpi_handles.h */
+void recorder_write_hints(const recorder *the);
+
+/* storage.c. With the lock held: a file is opened. */
+void recorder_storage_of(const char *path);
+void recorder_write_storage(recorder *the);
 
 /* recording.c */
 void recorder_end_now(void);

@@ -13,8 +13,8 @@ import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_before, variable
 
+from iogauge.analysis.checks.beside_trace import against_the_recorder
 from iogauge.analysis.checks.evidence import Outside
-from iogauge.analysis.checks.planted import against_the_planted
 from iogauge.analysis.checks.result_file import Wrong, load
 from iogauge.analysis.checks.verdict import Expected, check_trace
 from iogauge.analysis.darshan.log import Log, read_log
@@ -132,10 +132,8 @@ class TraceChecks(rfm.RegressionTestPlugin):
         if not self.began:
             return None
         (began, since), local = self.began, test.current_partition.scheduler.is_local
-        lines = _lines(Path(test.stagedir) / STORAGE)
-        # The script leaves what its processes had read before and after launching.
-        read = int(lines[1]) - int(lines[0]) if len(lines) == 2 else None
-        return Outside(began, time.time(), time.monotonic() - since, local, read)
+        read = _read_from_storage(Path(test.stagedir))
+        return Outside(began, time.time(), time.monotonic() - since, local, *read)
 
     def check_the_trace(
         self, document: dict[str, Any], expected: Expected, outside: Outside | None
@@ -147,7 +145,7 @@ class TraceChecks(rfm.RegressionTestPlugin):
         check_trace(document, expected, self.judgement, self.the_log, outside)
         if expected.ours and not self.recorder.real:
             test: Any = self
-            for complaint in against_the_planted(document, Path(test.stagedir) / recorders.RAW):
+            for complaint in against_the_recorder(document, Path(test.stagedir) / recorders.RAW):
                 raise Wrong(complaint)
 
     def who_wrote_it(self) -> str:
@@ -183,9 +181,12 @@ class TraceChecks(rfm.RegressionTestPlugin):
         return {name: (value, unit) for name, (value, unit) in found.items() if value is not None}
 
 
-def _lines(path: Path) -> list[str]:
-    """Numbers that a script left, one per line; none if it could not."""
-    try:
-        return [line for line in path.read_text().splitlines() if line.strip().isdecimal()]
-    except OSError:
-        return []
+def _read_from_storage(stage: Path) -> tuple[int | None, int | None]:
+    """The bytes of the run's own files and of the ceilings', as the recorder counted them; else
+    those of the script's processes, from before and after launching, if it could."""
+    counted = [path.read_text().split() for path in (stage / recorders.RAW).glob(recorders.READS)]
+    if counted:
+        own, ceilings = (sum(map(int, column)) for column in zip(*counted, strict=True))
+        return own, ceilings
+    lines = (stage / STORAGE).read_text().split() if (stage / STORAGE).exists() else []
+    return (int(lines[1]) - int(lines[0]) if len(lines) == 2 else None), None

@@ -10,7 +10,7 @@ import pytest
 from iokernel_stacks import How, Stack
 from recorder_runs import kernel
 
-from iogauge.analysis.checks.planted import against_the_planted
+from iogauge.analysis.checks.beside_trace import against_the_recorder
 
 S3D = ("s3d", "--grid", "23x19x17", "--procs-grid", "2x1x1", "--steps", "2", "--repeat", "3")
 RUNS = {
@@ -29,7 +29,7 @@ def test_each_planted_byte_is_noticed(openmpi: Stack, name: str, tmp_path: Path)
     run, _ = kernel(openmpi, tmp_path, *RUNS[name], more={"IOGAUGE_TRACE_PLANT": "7"})
     document = run.result()
     assert document["verification"]["verdict"] == "verified" and run.status == 0, run
-    assert not list(against_the_planted(document, tmp_path / "traces"))
+    assert not list(against_the_recorder(document, tmp_path / "traces"))
 
 
 def test_without_a_number_nothing_is_planted(openmpi: Stack, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from iogauge.analysis.checks.planted import against_the_planted
+from iogauge.analysis.checks.beside_trace import against_the_recorder
 from tests.recorded_runs import document_of, traced
 
 HONEST = [[(61440, 1, 1), (61440, 1, 1)], [(61440, 1, 1), (61440, 1, 1)]]
@@ -21,7 +21,7 @@ def complaints(
     for process in range(len(repeats[0])):
         lines = [f"{n} " + " ".join(map(str, of[process])) for n, of in enumerate(repeats)]
         (folder / f"planted-{process:06}-77").write_text("\n".join(lines) + "\n")
-    return "; ".join(against_the_planted(document, folder))
+    return "; ".join(against_the_recorder(document, folder))
 
 
 def test_a_run_that_notices_all_passes(tmp_path: Path) -> None:

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The hints that each MPI_File_open was given, and those in force after the first of each direction. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi_handles.h"
+#include "paths.h"
+#include "state.h"
+
+static const char *const kind_name[HINT_KINDS] = {"given-read", "given-write", "used-read", "used-write"};
+
+static void count(recorder *the, hint_kind kind, const char *key, const char *value) {
+    for (hint *h = the->hint; h < the->hint + the->hints; h++) {
+        if (h->kind != kind || strcmp(h->key, key) != 0 || strcmp(h->value, value) != 0) continue;
+        h->opens++;
+        return;
+    }
+    hint *larger = realloc(the->hint, (the->hints + 1) * sizeof *larger),
+         new = {kind, strdup(key), strdup(value), 1};
+    if (larger) the->hint = larger;
+    if (larger && new.key && new.value) {
+        the->hint[the->hints++] = new;
+        return;
+    }
+    free(new.key);
+    free(new.value);
+    recorder_partial();
+}
+
+static void count_all(recorder *the, hint_kind kind, MPI_Info info) {
+    static int (*number)(MPI_Info, int *);
+    static int (*key_of)(MPI_Info, int, char *);
+    static int (*value_of)(MPI_Info, const char *, int, char *, int *);
+    char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
+    int n = 0, there = 0;
+    if (info == MPI_INFO_NULL) return;
+    if (!number) {
+        key_of = (int (*)(MPI_Info, int, char *))recorder_next("PMPI_Info_get_nthkey");
+        value_of = (int (*)(MPI_Info, const char *, int, char *, int *))recorder_next("PMPI_Info_get");
+        number = (int (*)(MPI_Info, int *))recorder_next("PMPI_Info_get_nkeys");
+    }
+    if (number(info, &n)) return;
+    for (int i = 0; i < n; i++)
+        if (!key_of(info, i, key) && !value_of(info, key, MPI_MAX_INFO_VAL, value, &there) && there) {
+            recorder_lock();
+            if (recorder_on()) count(the, kind, key, value);
+            recorder_unlock();
+        }
+}
+
+void recorder_opened_with(MPI_Info given, int mode, MPI_File handle) {
+    recorder *the = recorder_state();
+    bool writes = !(mode & MPI_MODE_RDONLY);
+    count_all(the, writes ? HINT_GIVEN_WRITE : HINT_GIVEN_READ, given);
+    if (the->hints_looked[writes]) return; /* opens of very many files stay cheap */
+    the->hints_looked[writes] = true;
+    MPI_Info used = MPI_INFO_NULL;
+    int (*info_of)(MPI_File, MPI_Info *) = (int (*)(MPI_File, MPI_Info *))recorder_next("PMPI_File_get_info");
+    int (*release)(MPI_Info *) = (int (*)(MPI_Info *))recorder_next("PMPI_Info_free");
+    if (info_of(handle, &used)) return;
+    count_all(the, writes ? HINT_USED_WRITE : HINT_USED_READ, used);
+    if (used != MPI_INFO_NULL) release(&used);
+}
+
+void recorder_write_hints(const recorder *the) {
+    char path[RECORDER_PATH];
+    if (!the->hints) return;
+    snprintf(path, sizeof path, "%s/hints-%06d-%d", the->folder, the->rank, (int)the->pid);
+    FILE *out = fopen(path, "w");
+    for (const hint *h = the->hint; out && h < the->hint + the->hints; h++)
+        fprintf(out, "%s\t%" PRIu64 "\t%s\t%s\n", kind_name[h->kind], h->opens, h->key, h->value);
+    if (!out || fclose(out)) fprintf(stderr, "iogauge recorder: %s cannot be written\n", path);
+}
