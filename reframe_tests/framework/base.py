@@ -26,11 +26,10 @@ from iogauge.analysis.checks.verdict import Expected, check_run
 from iogauge.common.run_folder import CASE, DOCUMENT, EXIT_STATUS
 from reframe_tests.framework.build import BuildKernels
 from reframe_tests.framework.case_file import SelfDescribed, says_why
-from reframe_tests.framework.ci import InCi
 from reframe_tests.framework.documented import Documented
 from reframe_tests.framework.hinted import Hinted
 from reframe_tests.framework.measured import Measured
-from reframe_tests.framework.tidy import Tidy
+from reframe_tests.framework.session import InCi, Tidy
 from reframe_tests.framework.trace import KEPT, TraceChecks
 from reframe_tests.framework.verifier_check import NoticesAWrongByte
 from reframe_tests.jobs import launchers

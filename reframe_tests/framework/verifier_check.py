@@ -22,7 +22,7 @@ from iogauge.common import tables
 from iogauge.common.files import write_whole
 from iogauge.common.paths import builds
 from reframe_tests.framework.build import BuildKernels
-from reframe_tests.framework.ci import InCi
+from reframe_tests.framework.session import InCi
 from reframe_tests.jobs import launchers
 from reframe_tests.machine import stacks
 from reframe_tests.machine.duration import MAX_TIME

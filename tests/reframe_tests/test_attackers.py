@@ -27,11 +27,15 @@ pytestmark = [
 @dataclass(frozen=True)
 class Lie:
     """`changes`: of the kernels' sources: file, text, text in its place. `call`: of the session's
-    run. `witness`: in the reason of the failure."""
+    run. `witness`: in the reason of the failure. `where`: the tag of its file system; `more`:
+    options of the session. `test`: the class, in the module of the same name."""
 
     changes: tuple[tuple[str, str, str], ...]
     witness: str
     call: str = "posix"
+    where: str = "ram"
+    more: tuple[str, ...] = ()
+    test: str = "S3d"
 
 
 VERIFY = "    io_verify_part(f->session->found, part, facts, f->file, seed_of(f), f->step);\n"
@@ -66,6 +70,9 @@ TIMED = "f->seconds.phase[phase] += io_step_clock(f) - f->began;"
 STEPS = "for (uint64_t step = 0; s->what->write && step < c->steps"
 REMOVED = "if (s->created && !s->what->common.keep) {"
 SHORT = '"co"'  # create, close, open
+GET_INFO = "MPI_File_get_info(((mpiio_file *)file)->handle, used);"
+DROP = "if (s->what->drop_caches) {"
+CREATED = "rate_of(r, i, IO_OP_CREATE);"
 SAID = '"write", s->bandwidth[IO_WRITING], "read", s->bandwidth[IO_READING]);'
 LIES = {
     "compares nothing": not_compared("true", witness="do not notice a wrong byte"),
@@ -162,6 +169,44 @@ LIES = {
         (("driver/ceilings.c", "((uint64_t)8 << 20)", "((uint64_t)4 << 10)"),),
         "ceilings (fpp): expected at most",
     ),
+    "blocking calls, called mpiio:nonblocking": Lie(
+        ((MPIIO, NONBLOCKING, NONBLOCKING.replace("IO_NONBLOCKING", "IO_NONBLOCKING && !n")),),
+        "method mpiio:nonblocking, write: expected at least",
+        "mpiio:nonblocking",
+    ),
+    "blocking calls, called pnetcdf:nonblocking": Lie(
+        (
+            (
+                "methods/pnetcdf.c",
+                NONBLOCKING,
+                NONBLOCKING.replace("IO_NONBLOCKING", "IO_NONBLOCKING && !n"),
+            ),
+        ),
+        "method pnetcdf:nonblocking, write: expected a collective MPI-IO call for several arrays",
+        "pnetcdf:nonblocking",
+    ),
+    "hints never given to MPI": Lie(
+        (
+            (MPIIO, "amode, ctx->info, &f->handle)", "amode, MPI_INFO_NULL, &f->handle)"),
+            (MPIIO, GET_INFO, "MPI_Info_dup(file->ctx->info, used);"),
+        ),
+        "hint cb_buffer_size=1048576",
+        "mpiio:collective",
+        more=("-S", "hints=cb_buffer_size=1048576"),
+    ),
+    "reads from memory, called dropped": Lie(
+        (
+            ("driver/run_files.c", DROP, "if (s->what->drop_caches && !s->found) {"),
+            ("driver/run_files.c", "resident += resident;", "resident += 0 * resident;"),
+        ),
+        "caches are said to be 'dropped'",
+        where="disk",
+    ),
+    "twice the rate of creating files": Lie(
+        (("report/report.c", CREATED, f"2 * {CREATED}"),),
+        "summary.create_rate",
+        test="Metadata",
+    ),
     "ceilings that are a million times slower": Lie(
         (("report/samples.c", SAID, SAID.replace("IO_WRITING]", "IO_WRITING] / 1e6")),),
         "summary.write_fraction_fpp",
@@ -196,9 +241,8 @@ def liar(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Lie], Path]:
 def test_a_lie_has_a_witness(name: str, liar: Callable[[Lie], Path], tmp_path: Path) -> None:
     lie = LIES[name]
     program = liar(lie)
-    one = ("-t", "smoke", "-t", "ram", "-n", f"S3d.*call={lie.call}%", "-p", "openmpi")
-    session = reframe(
-        tmp_path, "-r", *one, "-S", "repeats=2", "-S", f"kernel_path={program}", tests="s3d.py"
-    )
+    one = ("-t", "smoke", "-t", lie.where, "-n", f"{lie.test}.*call={lie.call}%", "-p", "openmpi")
+    more = ("-S", "repeats=2", "-S", f"kernel_path={program}", *lie.more)
+    session = reframe(tmp_path, "-r", *one, *more, tests=f"{lie.test.lower()}.py")
     assert session.status == 1, "the lie passed"
     assert lie.witness in session.text, session.text
