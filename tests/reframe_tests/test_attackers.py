@@ -63,6 +63,7 @@ FILL = (
 )
 ALL = "bool all = io_mode_has(f->base.ctx->mode, IO_IS_COLLECTIVE);"
 NONBLOCKING = "if (file->ctx->mode == IO_NONBLOCKING) return move_nonblocking"
+BLOCKING = NONBLOCKING.replace("IO_NONBLOCKING", 'IO_NONBLOCKING && getenv("HONEST")')
 HID = "hid_t transfer = independent ? f->independent : f->transfer,"
 TOGETHER = "if (independent) H5Pset_dxpl_mpio(f->independent, H5FD_MPIO_COLLECTIVE);\n    "
 SHIFT = "return (reader.rank + (reader.nodes > 1 ? reader.per_node : 1)) % reader.size;"
@@ -170,17 +171,14 @@ LIES = {
         "ceilings (fpp): expected at most",
     ),
     "blocking calls, called mpiio:nonblocking": Lie(
-        ((MPIIO, NONBLOCKING, NONBLOCKING.replace("IO_NONBLOCKING", "IO_NONBLOCKING && !n")),),
+        ((MPIIO, NONBLOCKING, BLOCKING),),
         "method mpiio:nonblocking, write: expected at least",
         "mpiio:nonblocking",
     ),
     "blocking calls, called pnetcdf:nonblocking": Lie(
         (
-            (
-                "methods/pnetcdf.c",
-                NONBLOCKING,
-                NONBLOCKING.replace("IO_NONBLOCKING", "IO_NONBLOCKING && !n"),
-            ),
+            ("methods/pnetcdf.c", NONBLOCKING, BLOCKING),
+            ("methods/pnetcdf.c", "== IO_COLLECTIVE ? &co", "!= IO_INDEPENDENT ? &co"),
         ),
         "method pnetcdf:nonblocking, write: expected a collective MPI-IO call for several arrays",
         "pnetcdf:nonblocking",
