@@ -19,7 +19,7 @@ LIBRARIES = ("nc_", "pnetcdf_", "hdf5_")  # hints that MPI does not know (kernel
 
 
 def against_the_recorder(document: Json, folder: Path) -> Iterator[str]:
-    """`folder`: of the raw traces. A replay is not held against it."""
+    """`folder`: of the raw traces. Nothing for a replay."""
     shows = CALLS.get(name(document))
     if shows and document["verification"]["verdict"] == "verified":
         yield from _planted(document, folder)

@@ -38,7 +38,7 @@ class Outside:
     """What the harness saw of a job. `begin`, `end`: Unix time before its start and after its end
     was noticed; `seconds`: between them, on a monotonic clock. `local`: on this machine, else its
     clock may differ. `storage_read`: bytes that its processes read from storage, if known; of all
-    files, unless `ceilings_read` has those of the ceilings."""
+    files, unless `ceilings_read` is known."""
 
     begin: float
     end: float

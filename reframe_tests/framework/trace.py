@@ -183,7 +183,7 @@ class TraceChecks(rfm.RegressionTestPlugin):
 
 def _read_from_storage(stage: Path) -> tuple[int | None, int | None]:
     """The bytes of the run's own files and of the ceilings', as the recorder counted them; else
-    those of the script's processes, from before and after launching, if it could."""
+    what the script's processes had read before and after launching, if known."""
     counted = [path.read_text().split() for path in (stage / recorders.RAW).glob(recorders.READS)]
     if counted:
         own, ceilings = (sum(map(int, column)) for column in zip(*counted, strict=True))
