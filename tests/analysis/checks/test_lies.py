@@ -205,16 +205,6 @@ def dropped_without_reading(run: Run) -> None:
     run.outside = replace(run.outside, storage_read=4096)
 
 
-@lie(cold, "of the ceilings only 4096 were read from storage")
-def dropped_with_ceilings_from_memory(run: Run) -> None:
-    run.outside = replace(run.outside, storage_read=2**40, ceilings_read=4096)
-
-
-@lie(cold, "only 4096 were read from storage")
-def dropped_with_ceilings_from_storage(run: Run) -> None:
-    run.outside = replace(run.outside, storage_read=4096, ceilings_read=2**40)
-
-
 @lie(posix, "the file system is tmpfs")
 def dropped_in_memory(run: Run) -> None:
     run.document["system"]["filesystem"]["type"] = "tmpfs"
