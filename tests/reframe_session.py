@@ -55,7 +55,7 @@ def reframe(
     environment: dict[str, str] | None = None,
 ) -> Session:
     """`reframe -C CONFIG -c reframe_tests -R OPTIONS` in the checkout `root`; `tests`: files of
-    its `benchmarks/`, with blanks between, which load three seconds sooner than all;
+    its `benchmarks/`, with blanks between, which load sooner than all;
     `environment`: in place of this process's."""
     command = [str(Path(sys.executable).parent / "reframe"), "-C", str(config)]
     for name in tests.split() or [""]:

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
-import reframe as rfm
 from reframe.core.builtins import parameter
 
+from iogauge.common.experiments import Point
 from reframe_tests.framework import labels
 from reframe_tests.framework.base import IoBenchmark
 from reframe_tests.framework.documented import OverProcesses, processes_of
 from reframe_tests.framework.labels import Label
+from reframe_tests.framework.variants import benchmark
 from reframe_tests.machine import calls, scales
 
 COORDINATES = 3
@@ -96,7 +97,7 @@ BYTES_PER_VALUE = 8
 ARRAYS_OF_CALL = 3
 
 
-@rfm.simple_test
+@benchmark
 class CgnsStructured(IoBenchmark):
     """A zone per process; creating the data sets (define) and writing them are timed separately
     (2005: creating is 20 % of the total and grows with processes)."""
@@ -121,7 +122,7 @@ class CgnsStructured(IoBenchmark):
         return bool(self.call == "cgns:independent")
 
 
-@rfm.simple_test
+@benchmark
 class CgnsBlock(CgnsStructured):
     """One block split over the processes (2005: what was read)."""
 
@@ -147,7 +148,7 @@ class CgnsBlock(CgnsStructured):
         return False
 
 
-@rfm.simple_test
+@benchmark
 class CgnsZoneProcesses(OverProcesses, CgnsStructured):
     """2005: a zone per process, so that the file grows with their number."""
 
@@ -162,7 +163,7 @@ class CgnsZoneProcesses(OverProcesses, CgnsStructured):
         return False
 
 
-@rfm.simple_test
+@benchmark
 class CgnsReadProcesses(OverProcesses, CgnsBlock):
     """2005: a block read by growing numbers of processes; a single one reads with serial CGNS."""
 
@@ -173,11 +174,14 @@ class CgnsReadProcesses(OverProcesses, CgnsBlock):
     )
     processes = parameter(processes_of("CgnsReadProcesses"), type=str, loggable=True)
 
-    def fits_together(self) -> bool:
-        return bool((self.the_call.processes == 1) == (self.point.processes == 1))
+    @classmethod
+    def makes_sense(cls, given: Mapping[str, Any]) -> bool:
+        alone = calls.BY_NAME[given["call"]].processes == 1
+        one = Point.of(given["processes"]).processes == 1
+        return alone == one and super().makes_sense(given)
 
 
-@rfm.simple_test
+@benchmark
 class CgnsUnstructured(IoBenchmark):
     """The HDF Group's mesh: coordinates, elements, fields and arrays are timed one by one."""
 
@@ -231,7 +235,7 @@ COLLECTIVE_METADATA = {
 }
 
 
-@rfm.simple_test
+@benchmark
 class CgnsMetadata(OverProcesses, CgnsStructured):
     """Opening and closing with and without collective metadata, at growing numbers of processes
     (The HDF Group: opening 100 to 1000 times faster with it): small zones, so that metadata is most
@@ -246,8 +250,9 @@ class CgnsMetadata(OverProcesses, CgnsStructured):
         processes_of("CgnsMetadata", *METADATA_PROCESSES), type=str, loggable=True
     )
 
-    def is_smoke_point(self) -> bool:
-        return self.processes in map(str, METADATA_PROCESSES)
+    @classmethod
+    def is_smoke_point(cls, given: Mapping[str, Any]) -> bool:
+        return given["processes"] in map(str, METADATA_PROCESSES)
 
     @property
     def the_call(self) -> calls.Call:

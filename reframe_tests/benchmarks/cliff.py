@@ -3,12 +3,12 @@
 written, in sizes that double until they exceed the memory that buffers them. There 72 MB/s fell to
 55 past 67.5 % of it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import Any
 
-import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import parameter, run_after, run_before, sanity_function
 from reframe.core.exceptions import SanityError
@@ -18,6 +18,7 @@ from iogauge.common.mounts import IN_MEMORY, mount_of
 from reframe_tests.benchmarks.ior import GIB, MIB
 from reframe_tests.framework.base import IoBenchmark
 from reframe_tests.framework.changes import Drop, find_drop
+from reframe_tests.framework.variants import benchmark
 from reframe_tests.machine import memory_group, scales
 from reframe_tests.machine.memory import memory
 
@@ -56,7 +57,7 @@ SCALES = {
 }
 
 
-@rfm.simple_test
+@benchmark
 class CacheCliff(IoBenchmark):
     """One process writes a file per array, without flushing, and checks them all."""
 
@@ -209,7 +210,7 @@ class CacheCliff(IoBenchmark):
         }
 
 
-@rfm.simple_test
+@benchmark
 class CliffSizes(CacheCliff):
     """The same sizes, each in its own job: so a store has them all (claim C16)."""
 
@@ -218,10 +219,9 @@ class CliffSizes(CacheCliff):
         sorted({size for scale in SCALES.values() for size in scale.sizes}), type=int, loggable=True
     )
 
-    @run_after("init")
-    def leave_out_what_the_scale_has_not(self) -> None:
-        if self.data not in super().sizes():
-            self.valid_systems = []
+    @classmethod
+    def makes_sense(cls, given: Mapping[str, Any]) -> bool:
+        return given["data"] in SCALES[given["scale"]].sizes
 
     def sizes(self) -> list[int]:
         return [self.data]

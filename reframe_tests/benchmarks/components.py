@@ -4,16 +4,16 @@ within a node."""
 
 from typing import Any
 
-import reframe as rfm
 from reframe.core.builtins import parameter
 
 from iogauge.common.hints import Hints
 from reframe_tests.benchmarks.s3d import S3d
 from reframe_tests.framework.labels import Label
+from reframe_tests.framework.variants import benchmark
 from reframe_tests.machine.components import COMPONENTS, Component, missing
 
 
-@rfm.simple_test
+@benchmark
 class Components(S3d):
     """`component` selects hints and OMPI_MCA_io; what was in use is checked."""
 
@@ -51,7 +51,7 @@ class Components(S3d):
         return wrong, silent
 
 
-@rfm.simple_test
+@benchmark
 class Aggregation(S3d):
     """`aggregators` of each node write for the node's processes (PnetCDF 1.14); 0: each writes for
     itself."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import reframe as rfm
 from reframe.core.builtins import parameter, run_after, run_before, variable
 
 from iogauge.analysis.checks.verdict import Wrong, load
@@ -19,6 +18,7 @@ from reframe_tests.framework.base import IoBenchmark
 from reframe_tests.framework.build import mpi_problem
 from reframe_tests.framework.documented import OverProcesses, processes_of
 from reframe_tests.framework.ior_document import Asked, convert_files
+from reframe_tests.framework.variants import benchmark
 from reframe_tests.machine import calls, scales, stacks
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
@@ -96,7 +96,7 @@ def find_ior(wanted: str, environ: Any, api: str) -> str | None:
     return None
 
 
-@rfm.simple_test
+@benchmark
 class Ior(IoBenchmark):
     """IOR's pattern, by the stack's own `ior` where it has one, else by `iokernel`.
 
@@ -203,7 +203,7 @@ class Ior(IoBenchmark):
             return ()
 
 
-@rfm.simple_test
+@benchmark
 class IorProcesses(OverProcesses, Ior):
     """The same total over growing numbers of processes (IDRIS 2011: its four methods,
     independently)."""

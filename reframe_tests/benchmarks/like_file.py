@@ -7,18 +7,18 @@
 from math import prod
 from pathlib import Path
 
-import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import parameter, variable
 
 from iogauge.analysis.file_import import document, files, maps
 from reframe_tests.framework.planned import Planned
+from reframe_tests.framework.variants import benchmark
 from reframe_tests.machine import calls, scales
 
 DOCUMENT = "file.like"
 
 
-@rfm.simple_test
+@benchmark
 class LikeFile(Planned):
     """Listed only if a file is given. `length`: of dimensions (`time:1`); `leave_out`: names;
     `grid`: processes along the last dimensions of the largest variable (`4x4x2`); `lists`: a

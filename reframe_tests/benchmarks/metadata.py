@@ -2,14 +2,16 @@
 """Many small files: how long creating, looking up, reading and removing them takes (IDRIS 2011: one
 file for each process, and series of up to 10^5 files, on Babel; mdtest's operations)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-import reframe as rfm
-from reframe.core.builtins import parameter, run_after, variable
+from reframe.core.builtins import parameter, variable
 
 from reframe_tests.benchmarks.peak import cores_of
 from reframe_tests.framework.base import MAX_DEFAULT_PROCESSES, IoBenchmark
 from reframe_tests.framework.documented import OverProcesses, processes_of
+from reframe_tests.framework.variants import benchmark
 from reframe_tests.machine import scales
 
 # Each file's payload: three int64 that name it.
@@ -75,7 +77,7 @@ class SmallFiles(IoBenchmark):
         return BYTES_PER_FILE * self.files_per_process() * self.num_tasks * self.dumps
 
 
-@rfm.simple_test
+@benchmark
 class Metadata(SmallFiles):
     """`files`: of all processes together; each handles an equal share."""
 
@@ -83,10 +85,9 @@ class Metadata(SmallFiles):
     scale = parameter(SCALES, type=str, loggable=True)
     files = parameter(map(str, SERIES), type=str, loggable=True)
 
-    @run_after("init")
-    def leave_out_what_the_scale_has_not(self) -> None:
-        if int(self.files) > SCALES[self.scale].most:
-            self.valid_systems = []
+    @classmethod
+    def makes_sense(cls, given: Mapping[str, Any]) -> bool:
+        return int(given["files"]) <= SCALES[given["scale"]].most
 
     def is_quick(self) -> bool:
         return (self.call, self.files) == QUICK
@@ -109,7 +110,7 @@ class Metadata(SmallFiles):
         return int(self.files) // self.num_tasks
 
 
-@rfm.simple_test
+@benchmark
 class FilePerProcess(OverProcesses, SmallFiles):
     """Each process creates one file (IDRIS 2011: the slowest one's time, against the number of
     files and processes)."""
@@ -119,7 +120,8 @@ class FilePerProcess(OverProcesses, SmallFiles):
     scale = parameter(["smoke", "paper"], type=str, loggable=True)
     processes = parameter(processes_of("FilePerProcess"), type=str, loggable=True)
 
-    def is_smoke_point(self) -> bool:
+    @classmethod
+    def is_smoke_point(cls, given: Mapping[str, Any]) -> bool:
         return True  # creating files needs no features
 
     def files_per_process(self) -> int:

@@ -5,10 +5,10 @@ and write them with another method while the application continues."""
 from dataclasses import dataclass, replace
 from math import prod
 
-import reframe as rfm
 from reframe.core.builtins import parameter, variable
 
 from reframe_tests.framework.base import IoBenchmark
+from reframe_tests.framework.variants import benchmark
 from reframe_tests.machine import calls, scales
 
 BYTES_PER_VALUE = 4
@@ -104,7 +104,7 @@ class PaioBenchmark(IoBenchmark):
         return float(2 * self.compute_seconds * self.dumps)
 
 
-@rfm.simple_test
+@benchmark
 class Paio(PaioBenchmark):
     """Queue limits below and above the data, each inner method."""
 
@@ -116,7 +116,7 @@ class Paio(PaioBenchmark):
         return (self.call, self.queue) == (calls.SERVED[0], "above")
 
 
-@rfm.simple_test
+@benchmark
 class PaioSend(PaioBenchmark):
     """What a copy at the senders costs (590 against 735 MB/s in the document)."""
 
@@ -125,7 +125,7 @@ class PaioSend(PaioBenchmark):
     send = parameter(["copy", "zero-copy"], type=str, loggable=True)
 
 
-@rfm.simple_test
+@benchmark
 class PaioServers(PaioBenchmark):
     """More I/O processes (1.7 and 2.3 times the speed of one in the document)."""
 
@@ -135,7 +135,7 @@ class PaioServers(PaioBenchmark):
     io_processes = parameter([1, 2, 3], type=int, loggable=True)
 
 
-@rfm.simple_test
+@benchmark
 class CloudModel(PaioBenchmark):
     """GSFC's cloud model: all its arrays to one file, directly and through servers (1,913 s on 256
     processors, 46 % of the run: `-S CloudModel.compute_seconds=T`)."""

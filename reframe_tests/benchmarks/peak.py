@@ -2,12 +2,12 @@
 """The two ceilings of a file system, by large aligned POSIX transfers: a file per process (the
 practical peak), and one shared file with a range per process (what the inode lock leaves)."""
 
-import reframe as rfm
 import reframe.core.runtime as rt
 from reframe.core.builtins import parameter, run_after
 
 from reframe_tests.benchmarks.ior import MIB, Scale
 from reframe_tests.framework.base import MAX_DEFAULT_PROCESSES, IoBenchmark
+from reframe_tests.framework.variants import benchmark
 from reframe_tests.machine.scales import QUICK_SCALE
 
 SCALES = {
@@ -26,7 +26,7 @@ def powers_of_two(most: int) -> list[int]:
     return [2**n for n in range(most.bit_length()) if 2**n <= most]
 
 
-@rfm.simple_test
+@benchmark
 class Peak(IoBenchmark):
     """What large aligned transfers reach, from 1 to as many processes as a node has cores, with and
     without flushing to stable storage."""

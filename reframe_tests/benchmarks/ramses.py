@@ -2,15 +2,17 @@
 """RAMSES dumps as IDRIS measured them in 2011: mesh (amr) and gas (hydro), shared or own files."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
 
 from reframe_tests.framework.base import IoBenchmark
 from reframe_tests.framework.documented import OverProcesses, processes_of
 from reframe_tests.framework.labels import Label
 from reframe_tests.framework.ramses_sizes import grids, own_bytes, shared_bytes
+from reframe_tests.framework.variants import benchmark
 from reframe_tests.machine import calls, scales
 
 
@@ -111,7 +113,7 @@ class RamsesBenchmark(IoBenchmark):
         return False
 
 
-@rfm.simple_test
+@benchmark
 class RamsesOwnFiles(RamsesBenchmark):
     """RAMSES as it is: a file per process. `-S RamsesOwnFiles.io_group=N`: tokens, so that one
     process of N writes at a time."""
@@ -130,7 +132,7 @@ class RamsesOwnFiles(RamsesBenchmark):
         return (self.contents, self.call) == ("hydro", "posix")
 
 
-@rfm.simple_test
+@benchmark
 class RamsesShared(RamsesBenchmark):
     """One shared file: the order of its bytes x the call that moves them (2011: 810 MiB/s for
     level-major:write_at_all, 106 for process-major:write_at_all)."""
@@ -152,7 +154,7 @@ class RamsesShared(RamsesBenchmark):
         return asked == ("hydro", "level-major", "mpiio:collective")
 
 
-@rfm.simple_test
+@benchmark
 class RamsesSizes(OverProcesses, RamsesBenchmark):
     """The 2011 tables and charts of methods: sizes and numbers of processes, each of the four."""
 
@@ -162,14 +164,15 @@ class RamsesSizes(OverProcesses, RamsesBenchmark):
     call = parameter(PAPER_CALLS, type=str, loggable=True)
     processes = parameter(processes_of("RamsesSizes"), type=str, loggable=True)
 
-    def is_smoke_point(self) -> bool:
-        return self.size_in_name() == SMOKE_SIZE and super().is_smoke_point()
+    @classmethod
+    def is_smoke_point(cls, given: Mapping[str, Any]) -> bool:
+        return given["size"] == str(SMOKE_SIZE) and super().is_smoke_point(given)
 
     def size_in_name(self) -> int:
         return int(self.size)
 
 
-@rfm.simple_test
+@benchmark
 class RamsesHints(RamsesBenchmark):
     """The 2011 tables of ROMIO hints: a mesh file through HDF5, level after level, write and read
     (47 s with collective buffering, 6785 s without)."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import parameter, sanity_function, variable
 from reframe.core.exceptions import SanityError
@@ -18,6 +17,7 @@ from iogauge.analysis.errors import AnalysisError
 from iogauge.analysis.replay import check, plan, schedule, trace
 from iogauge.common.run_folder import DOCUMENT, TRACE
 from reframe_tests.framework.planned import PlannedOfLog
+from reframe_tests.framework.variants import benchmark
 from reframe_tests.machine.calls import Call
 
 SCHEDULE = "app.schedule"
@@ -32,7 +32,7 @@ class AsLogged(Call):
         return []
 
 
-@rfm.simple_test
+@benchmark
 class Replay(PlannedOfLog):
     """Listed only if a log is given. `only`: a folder whose files count; `think`: a factor for the
     pauses between phases; `fold`: with num_tasks, fewer processes than the log has."""

@@ -3,10 +3,10 @@
 
 from dataclasses import dataclass
 
-import reframe as rfm
 from reframe.core.builtins import parameter
 
 from reframe_tests.framework.base import IoBenchmark
+from reframe_tests.framework.variants import benchmark
 from reframe_tests.machine import calls, scales
 
 # yspecies(11), u(3), pressure and temp: float64 values in each grid point.
@@ -49,7 +49,7 @@ UPSTREAM_HINTS = {
 }
 
 
-@rfm.simple_test
+@benchmark
 class S3d(IoBenchmark):
     """Checkpoint of S3D (S3D-IO document; facts: x-fastest process order, CDF-5)."""
 

@@ -2,15 +2,16 @@
 """Sweeps of the S3D pattern: weak and strong scaling over nodes and processes of a node, and
 striping where a file system lets a run choose it."""
 
+from collections.abc import Mapping
 from typing import Any
 
-import reframe as rfm
 import reframe.core.runtime as rt
 from reframe.core.builtins import parameter, run_after
 
 from reframe_tests.benchmarks.peak import cores_of
 from reframe_tests.benchmarks.s3d import S3d
 from reframe_tests.framework import labels
+from reframe_tests.framework.variants import benchmark
 from reframe_tests.machine import calls, filesystems
 
 # One call of each library: a sweep of all of them would be thousands of jobs.
@@ -50,7 +51,7 @@ class Scaling(S3d):
         self.num_tasks_per_node = self.on_each
 
 
-@rfm.simple_test
+@benchmark
 class WeakScaling(Scaling):
     """The same data for each process: S3D's own way."""
 
@@ -58,7 +59,7 @@ class WeakScaling(Scaling):
     scale = parameter(["node"], type=str, loggable=True)
 
 
-@rfm.simple_test
+@benchmark
 class StrongScaling(Scaling):
     """The same data in all."""
 
@@ -76,7 +77,7 @@ def with_stripes(fs: str) -> list[str]:
     ]
 
 
-@rfm.simple_test
+@benchmark
 class StripeSweep(S3d):
     """Stripe count and size; -1 is over all targets."""
 
@@ -96,6 +97,10 @@ class StripeSweep(S3d):
     def set_stripes(self) -> None:
         self.stripe_count = self.count
         self.stripe_size = self.size
+
+    @classmethod
+    def makes_sense(cls, given: Mapping[str, Any]) -> bool:
+        return bool(with_stripes(given["fs"]))
 
     @run_after("init")
     def set_where_it_runs(self) -> None:

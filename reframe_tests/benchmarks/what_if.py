@@ -7,17 +7,17 @@
 import tempfile
 from pathlib import Path
 
-import reframe as rfm
 from reframe.core.builtins import parameter
 
 from iogauge.analysis.replay import plan, what_if
 from reframe_tests.framework.planned import PlannedOfLog
+from reframe_tests.framework.variants import benchmark
 from reframe_tests.machine import calls
 
 EXTENTS = "app.extents"
 
 
-@rfm.simple_test
+@benchmark
 class WhatIf(PlannedOfLog):
     """Listed only if a log is given. `only`: a folder whose files count."""
 

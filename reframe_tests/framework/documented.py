@@ -2,6 +2,7 @@
 """Tests as experiments of the seed documents: their tags, and sweeps at only the documents' points
 (references/experiments.yaml)."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import reframe as rfm
@@ -9,7 +10,7 @@ import reframe.core.runtime as rt
 from reframe.core.builtins import run_after, variable
 
 from iogauge.common import experiments
-from iogauge.common.experiments import SMOKE, SMOKE_PROCESSES, Point, scaled_down
+from iogauge.common.experiments import SMOKE, SMOKE_PROCESSES, Experiment, Point, scaled_down
 from reframe_tests.machine.scales import OF_DOCUMENTS, QUICK_SCALE
 
 
@@ -49,14 +50,25 @@ class Documented(rfm.RegressionTestPlugin):
     # A sweep leaves out points that no experiment has, at the documents' scales.
     only_documented = False
 
-    def is_smoke_point(self) -> bool:
+    @classmethod
+    def is_smoke_point(cls, given: Mapping[str, Any]) -> bool:
         """For a sweep at scale `smoke`: is it one of the few that show that it runs?"""
-        test: Any = self
-        return test.processes in map(str, SMOKE_PROCESSES)
+        return given["processes"] in map(str, SMOKE_PROCESSES)
 
-    def fits_together(self) -> bool:
-        """For a sweep: does this point make sense?"""
-        return True
+    @classmethod
+    def makes_sense(cls, given: Mapping[str, Any]) -> bool:
+        """Do these values of the parameters belong together? Other variants are not made."""
+        if not cls.only_documented:
+            return True
+        if given["scale"] == SMOKE:
+            return cls.is_smoke_point(given)
+        at_quick_scale = given["scale"] == QUICK_SCALE and Point.of(given["processes"]).factor == 1
+        return at_quick_scale or bool(cls.experiments_with(given))
+
+    @classmethod
+    def experiments_with(cls, given: Mapping[str, Any]) -> list[Experiment]:
+        name = rt.runtime().system.name
+        return experiments.of_run(cls.__name__, given, name, most_processes())
 
     def fitting(self, wanted: int | None, most: int) -> int | None:
         """So many processes, or as many as there are, if the scale is a document's and the machine
@@ -77,14 +89,8 @@ class Documented(rfm.RegressionTestPlugin):
     def tag_with_its_experiments(self) -> None:
         test: Any = self
         given = {name: getattr(test, name) for name in type(test).param_space.params}
-        found = experiments.of_run(
-            type(test).__name__, given, rt.runtime().system.name, most_processes()
-        )
         if test.only_documented:
             test.factor = test.point.factor
-            known = bool(found) or (given["scale"] == QUICK_SCALE and test.factor == 1)
-            if given["scale"] == SMOKE:
-                known = self.is_smoke_point()
-            if not known or not self.fits_together():
-                test.valid_systems = []
-        test.tags |= {one.id for one in found}
+        if not self.makes_sense(given):
+            test.valid_systems = []
+        test.tags |= {one.id for one in self.experiments_with(given)}

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Variants that `-n` and `-t` cannot choose are not made; all that they choose are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reframe_tests.framework.variants import values_of
+from tests.reframe_session import reframe
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["-n", "S3d"], ["-nS3d"], ["--name", "S3d"], ["--name=S3d"], ["-r", "-n", "S3d", "-l"]],
+)
+def test_an_option_in_each_of_its_forms(words: list[str]) -> None:
+    assert values_of(words, "-n", "--name") == ["S3d"]
+
+
+def test_other_options_are_none_of_it() -> None:
+    words = ["--nocolor", "--name-of=S3d", "-S", "n=1", "--system", "node"]
+    assert values_of(words, "-n", "--name") == []
+
+
+# `-Rn` and `-Rt` are read by ReFrame alone: then all variants are made.
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "tag"),
+    [
+        ("", "smoke"),
+        ("", "quick"),
+        ("", "^(node|laptop)$"),
+        ("", "p"),
+        ("scale=smoke", ""),
+        ("Weak|fs=ram.*call=hdf5", "node"),
+    ],
+)
+def test_the_same_variants_are_listed(name: str, tag: str, tmp_path: Path) -> None:
+    short = [*(["-n", name] if name else []), *(["-t", tag] if tag else [])]
+    whole = [*(["-Rn", name] if name else []), *(["-Rt", tag] if tag else [])]
+    files = "s3d.py sweeps.py peak.py metadata.py ior.py cliff.py"
+    ours, all_made = (reframe(tmp_path, "-l", *words, tests=files) for words in (short, whole))
+    assert ours.listed == all_made.listed
+    assert ours.listed
+
+
+def test_a_test_without_a_chosen_variant_is_known(tmp_path: Path) -> None:
+    setting = "WeakScaling.repeats=2"
+    session = reframe(tmp_path, "-l", "-n", "^S3d", "-S", setting, tests="s3d.py sweeps.py")
+    assert session.status == 0, session.text
+
+
+def test_a_file_without_its_tag_lists_nothing(tmp_path: Path) -> None:
+    assert not reframe(tmp_path, "-l", "-t", "quick", "-n", "CliffSizes", tests="cliff.py").listed
