@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -94,11 +95,11 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     return call
 
 
-def every(key: str, value: object) -> Callable[[Json], None]:
-    """Each test case says so."""
+def every(key: str, *values: object) -> Callable[[Json], None]:
+    """Each test case says so; with several values, in turn."""
 
     def change(report: Json) -> None:
-        for case in report["runs"][0]["testcases"]:
+        for case, value in zip(report["runs"][0]["testcases"], cycle(values), strict=False):
             case[key] = value
 
     return change
@@ -106,14 +107,6 @@ def every(key: str, value: object) -> Callable[[Json], None]:
 
 def info(key: str, value: object) -> Callable[[Json], None]:
     return lambda report: report["session_info"].__setitem__(key, value)
-
-
-def failed(why: str) -> Callable[[Json], None]:
-    def change(report: Json) -> None:
-        every("result", "fail")(report)
-        every("fail_reason", why)(report)
-
-    return change
 
 
 HOSTILE = {
@@ -135,26 +128,33 @@ OF_CASE = {
 }  # fmt: skip
 
 
-def put(place: str, value: str) -> Callable[[Json], None]:
-    if place in OF_SESSION:
-        return info(OF_SESSION[place], value)
-    return failed(value) if place == "reason" else every(OF_CASE[place], value)
-
-
-@pytest.mark.parametrize("place", [*OF_SESSION, *OF_CASE, "reason"])
-@pytest.mark.parametrize("name", HOSTILE)
-def test_names_are_shown_as_they_are_and_do_nothing(
-    name: str, place: str, run: Run, tmp_path: Path
-) -> None:
-    recorded = Recorded(tmp_path)
-    recorded.edit(put(place, HOSTILE[name]))
+def check_tables(recorded: Recorded, run: Run) -> str:
+    """The wide table."""
     table, screen = run("summary", recorded.report, "--all"), run("summary", recorded.report)
     assert {table.status, screen.status} <= {EXIT_OK, EXIT_NOT_VERIFIED}
-    if name == "markup" and place in ("host", "stack", "file system"):
-        assert "[/x]" in table.out
     rows = list(csv.reader(io.StringIO(run("summary", recorded.report, "--csv").out)))
     assert len(rows) > 2
     assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "@"))]
+    return table.out
+
+
+@pytest.mark.parametrize("place", [*OF_CASE, "reason"])
+def test_names_are_shown_as_they_are_and_do_nothing(place: str, run: Run, tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path)
+    recorded.edit(every("result", "fail" if place == "reason" else "pass"))
+    recorded.edit(every(OF_CASE.get(place, "fail_reason"), *HOSTILE.values()))
+    table = check_tables(recorded, run)
+    assert place not in ("stack", "file system") or HOSTILE["markup"] in table
+
+
+@pytest.mark.parametrize("place", OF_SESSION)
+@pytest.mark.parametrize("name", HOSTILE)
+def test_so_are_those_of_a_session(name: str, place: str, run: Run, tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path)
+    recorded.edit(lambda report: report["runs"][0]["testcases"].__delitem__(slice(12, None)))
+    recorded.edit(info(OF_SESSION[place], HOSTILE[name]))
+    table = check_tables(recorded, run)
+    assert (name, place) != ("markup", "host") or "[/x]" in table
 
 
 @pytest.mark.sampled(1)
@@ -162,7 +162,8 @@ def test_names_are_shown_as_they_are_and_do_nothing(
 def test_names_in_pages_and_pictures_do_nothing(name: str, run: Run, tmp_path: Path) -> None:
     recorded = Recorded(tmp_path)
     for place in ("host", "stack", "file system", "scale"):
-        recorded.edit(put(place, HOSTILE[name]))
+        change = info if place in OF_SESSION else every
+        recorded.edit(change({**OF_SESSION, **OF_CASE}[place], HOSTILE[name]))
     said = run("summary", recorded.report, "--html", str(tmp_path / "page.html"))
     assert said.status == EXIT_OK, said.err
     assert "<script>document" not in said.pages[0]
