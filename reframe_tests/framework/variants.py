@@ -23,7 +23,7 @@ TAGS = (*SUITES, "peak", "cliff", "scaling", "stripes", "s3d", *(one.id for one 
 
 
 def values_of(words: list[str], short: str, long: str) -> list[str]:
-    """Those of an option on a command line: `-n S3d`, `-nS3d`, `--name S3d`, `--name=S3d`."""
+    """Its values on a command line: `-n S3d`, `-nS3d`, `--name S3d`, `--name=S3d`."""
     after = [word for option, word in pairwise(words) if option in (short, long)]
     joined = (re.match(rf"(?:{short}(?!-)|{long}=)(.+)", word) for word in words)
     return [*after, *(found[1] for found in joined if found)]
