@@ -154,6 +154,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141  # as a shell reports SIGPIPE
     except CannotWrite as error:
         return _failed(str(error), EXIT_USAGE)
+    except ModuleNotFoundError as error:
+        if str(error.name).startswith("iogauge"):
+            raise
+        right = "run .venv/bin/iogauge (make setup makes it), or pip install iogauge"
+        return _failed(f"{sys.executable} has no package {error.name!r}: {right}", EXIT_USAGE)
     except OSError as error:  # a file or folder that this user may not read, a disk that is full
         return _failed(f"{error.filename}: {error.strerror}", EXIT_DATA)
     except Exception as error:

@@ -172,3 +172,11 @@ def test_sessions_and_store_are_where_reframe_was_told_to_put_them(tmp_path: Pat
     done = run_analysis("summary", "--csv", IOGAUGE_OUTPUT=str(output))
     assert done.returncode == 0, done.stderr
     assert "s3d,smoke" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["summary", "run -l", "doctor", "tune", "replay x"])
+def test_a_python_without_the_packages_is_one_line(command: str) -> None:
+    words = [sys.executable, "-S", "-m", "iogauge", *command.split()]  # -S: none that is installed
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert re.fullmatch(r"iogauge: \S+ has no package '\w+': run .*\n", done.stderr), done.stderr
