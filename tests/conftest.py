@@ -16,12 +16,21 @@ import hypothesis
 import pytest
 
 from iogauge.measure import sites
-from tests.reframe_session import Session, reframe
+from tests.reframe_session import ROOT, Session, reframe
 
 # No test depends on speed or chance: hypothesis would fail an example that takes longer than 0.2 s,
 # and choose others each time.
 hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
 hypothesis.settings.load_profile("repeatable")
+
+
+# Kernels are built some twenty times, from the same sources in other folders.
+CCACHE = {
+    "CMAKE_C_COMPILER_LAUNCHER": "ccache",
+    "CCACHE_DIR": str(ROOT / ".local" / "ccache"),
+    "CCACHE_BASEDIR": "/",
+    "CCACHE_NOHASHDIR": "1",
+}
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -31,6 +40,8 @@ def pytest_configure(config: pytest.Config) -> None:
     folder.chmod(0o1777)
     os.environ |= {"OMPI_MCA_orte_tmpdir_base": str(folder)}
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    if shutil.which("ccache"):
+        os.environ |= CCACHE
 
 
 # A value of a parameter, by name; and how many quick cases of all tests have it.

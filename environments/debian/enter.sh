@@ -53,6 +53,7 @@ become() {
     # What --keep-caps has left; root keeps its rights.
     [[ ${IOGAUGE_ENTERED} == root ]] || drop=(setpriv --inh-caps=-all --ambient-caps=-all --)
     unset IOGAUGE_ENTERED LD_LIBRARY_PATH
+    unset CMAKE_C_COMPILER_LAUNCHER # ccache, which is not in there
     exec chroot "$new" /usr/bin/env -C "$PWD" \
         PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "${drop[@]}" "$@"
 }
