@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -100,7 +101,10 @@ class Stack:
         return self.build / "iokernel"
 
     def environment(self) -> dict[str, str]:
-        return {**os.environ, **kernels.variables()}
+        """For a run without a launcher. Open MPI's daemon outlives it, and would remove the session
+        folder of the next one."""
+        found, base = {**os.environ, **kernels.variables()}, "OMPI_MCA_orte_tmpdir_base"
+        return {**found, base: tempfile.mkdtemp(dir=found[base])}
 
     def alone(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Without a launcher: --list, --plan."""
