@@ -113,7 +113,7 @@ test-sanitizers: setup-test
 
 # Two files of tests at a time: more would have more MPI processes run than a small machine stands. The slow
 # ones wait a good part of their time, for hung jobs and schedulers: three.
-PYTEST = $(COUNTED) $(PYTHON) -m pytest -q --dist loadfile --numprocesses
+PYTEST = $(COUNTED) $(PYTHON) -m pytest -q --dist loadfile --no-loadscope-reorder --numprocesses
 
 test-python: setup-test
 	$(PYTEST) 2 -m 'not slow and not newer and not documents' $(ARGS)

@@ -35,10 +35,11 @@ CCACHE = {
 
 def pytest_configure(config: pytest.Config) -> None:
     """Each worker has its own folder for Open MPI's session: two launchers that make and remove
-    one folder at the same time fail now and then. Other users' processes write there, too."""
+    one folder at the same time fail now and then. Other users' processes write there, too. Who
+    waits yields: several jobs run at the same time."""
     folder = Path(tempfile.mkdtemp(prefix="iogauge-ompi-"))
     folder.chmod(0o1777)
-    os.environ |= {"OMPI_MCA_orte_tmpdir_base": str(folder)}
+    os.environ |= {"OMPI_MCA_orte_tmpdir_base": str(folder), "OMPI_MCA_mpi_yield_when_idle": "1"}
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
     if shutil.which("ccache"):
         os.environ |= CCACHE
@@ -101,9 +102,11 @@ def mark_sampled(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Those that would wait for something else come last: by then it has happened."""
+    """Files that take minutes come first, or a worker would be left with one. Those that would wait
+    for something else come last: by then it has happened."""
     mark_sampled(items)
-    items.sort(key=lambda item: item.get_closest_marker("last") is not None)
+    order = {"first": -1, "last": 1}
+    items.sort(key=lambda item: next((n for m, n in order.items() if item.get_closest_marker(m)), 0))
 
 
 # What tests want of each site: of S3d and Ior one call, and those whose names stand for hints.

@@ -19,7 +19,7 @@ Benchmark = TypeVar("Benchmark", bound=type[rfm.RegressionTest])
 SCALES = ("smoke", "laptop", "node", "paper")
 SUITES = ("quick", "modes")
 # Other tags of benchmarks that no parameter has.
-TAGS = (*SUITES, "peak", "cliff", "scaling", "stripes", "s3d", *(one.id for one in experiments()))
+TAGS = (*SUITES, "peak", "cliff", "scaling", "stripes", "s3d")
 
 
 def values_of(words: list[str], short: str, long: str) -> list[str]:
@@ -33,9 +33,11 @@ def may_have(cls: Any, given: Mapping[str, Any], tag: str) -> bool:
     """Can the variant with these parameters have a tag that matches? Also true where unknown."""
     if tag in SUITES:
         return given["scale"] == QUICK_SCALE or QUICK_SCALE not in cls.scales
-    if not any(re.search(tag, scale) for scale in SCALES):
+    if not any(re.search(tag, one) for one in (*SCALES, *(one.id for one in experiments()))):
         return True
-    return any(re.search(tag, one) for one in (*map(str, given.values()), *cls.family, *TAGS))
+    mine = [*map(str, given.values()), given["call"].partition(":")[0], *cls.family, *TAGS]
+    mine += [one.id for one in cls.experiments_with(given)]
+    return any(re.search(tag, one) for one in mine)
 
 
 def is_called(cls: Any, given: Mapping[str, Any], names: list[str]) -> bool:

@@ -15,7 +15,7 @@ from recorder_runs import counters, kernel
 from reframe_tests.framework.recorders import RECORDER
 from tests.selftest.injector import FAULTS, Plan, preload, read_fired
 
-pytestmark = pytest.mark.selftest
+pytestmark = [pytest.mark.selftest, pytest.mark.first]
 SECONDS = 900  # a hang is a failure, not a wait
 # Nobody calls rename; not every library truncates.
 RARE = {"rename", "truncate"}

@@ -16,6 +16,7 @@ from iogauge.measure.kernels import STRICT, build
 from tests.reframe_session import reframe
 
 pytestmark = [
+    pytest.mark.first,
     pytest.mark.slow,
     pytest.mark.skipif(
         not shutil.which("mpicc.openmpi"),

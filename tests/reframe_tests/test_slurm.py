@@ -30,6 +30,7 @@ TWO_NODES = [f"-S{test}.{size}=2" for test in ("S3d", "Ior") for size in ("nodes
 SMOKE = ("-t", "smoke", "-n", "(S3d|Ior).*call=mpiio:collective")
 
 pytestmark = [
+    pytest.mark.first,
     pytest.mark.slow,
     pytest.mark.slurm,
     pytest.mark.skipif(

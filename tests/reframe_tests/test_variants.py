@@ -33,6 +33,7 @@ def test_other_options_are_none_of_it() -> None:
         ("", "quick"),
         ("", "^(node|laptop)$"),
         ("", "p"),
+        ("", "idris-2011"),
         ("scale=smoke", ""),
         ("Weak|fs=ram.*call=hdf5", "node"),
     ],
@@ -40,7 +41,7 @@ def test_other_options_are_none_of_it() -> None:
 def test_the_same_variants_are_listed(name: str, tag: str, tmp_path: Path) -> None:
     short = [*(["-n", name] if name else []), *(["-t", tag] if tag else [])]
     whole = [*(["-Rn", name] if name else []), *(["-Rt", tag] if tag else [])]
-    files = "s3d.py sweeps.py peak.py metadata.py ior.py cliff.py"
+    files = "s3d.py sweeps.py metadata.py"
     ours, all_made = (reframe(tmp_path, "-l", *words, tests=files) for words in (short, whole))
     assert ours.listed == all_made.listed
     assert ours.listed

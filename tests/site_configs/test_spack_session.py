@@ -17,10 +17,13 @@ from reframe_tests.machine import spack
 from tests.fake_spack import FakeSpack
 from tests.reframe_session import ROOT, Session, reframe
 
-pytestmark = pytest.mark.skipif(
-    not all(shutil.which(name) for name in ("mpicc.mpich", "mpicc.openmpi", "cmake", "ninja")),
-    reason="Debian's stacks are missing: environments/debian/setup.sh installs them",
-)
+pytestmark = [
+    pytest.mark.first,
+    pytest.mark.skipif(
+        not all(shutil.which(name) for name in ("mpicc.mpich", "mpicc.openmpi", "cmake", "ninja")),
+        reason="Debian's stacks are missing: environments/debian/setup.sh installs them",
+    ),
+]
 
 ONE = ("--system", "spack", "-t", "smoke", "-t", "ram", "-n", "S3d.*call=hdf5:collective")
 SITE = ROOT / "site_configs" / "spack.py"

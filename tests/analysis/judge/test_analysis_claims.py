@@ -333,7 +333,10 @@ def _asks(side: dict[str, Any], name: str) -> bool:
 def test_what_a_claim_says_to_run_supplies_what_it_asks_for(tmp_path: Path) -> None:
     """Each pattern of names finds tests, and each side of each test is among them."""
     newer = {**os.environ, "IOGAUGE_STACKS": "openmpi mpich trixie-openmpi"}
-    every = reframe(tmp_path, "-l", environment=newer).listed
+    asked = [shlex.split(options) for one in claims.load() for options in one.run]
+    patterns = {words[i + 1] for words in asked for i, word in enumerate(words) if word == "-n"}
+    wanted = [word for name in sorted(patterns) for word in ("-n", name)]
+    every = reframe(tmp_path, "-l", *wanted, environment=newer).listed
     for one in claims.load():
         chosen: set[str] = set()
         for options in one.run:
