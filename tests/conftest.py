@@ -9,7 +9,7 @@ import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -100,13 +100,20 @@ def mark_sampled(items: list[pytest.Item]) -> None:
                 case.add_marker("slow")
 
 
-@pytest.hookimpl(tryfirst=True)  # before -m chooses
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+ORDER = {"first": -1, "last": 1}
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """Files that take minutes come first, or a worker would be left with one. Those that would wait
     for something else come last: by then it has happened."""
-    mark_sampled(items)
-    order = {"first": -1, "last": 1}
-    items.sort(key=lambda item: next((n for m, n in order.items() if item.get_closest_marker(m)), 0))
+    mark_sampled(items)  # before -m chooses
+    yield  # pytest brings those of one parameter together
+
+    def place(item: pytest.Item) -> int:
+        return next((number for name, number in ORDER.items() if item.get_closest_marker(name)), 0)
+
+    items.sort(key=place)
 
 
 # What tests want of each site: of S3d and Ior one call, and those whose names stand for hints.
