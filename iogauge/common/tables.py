@@ -72,6 +72,11 @@ def methods_of_kind(kind: str) -> list[str]:
     return [row[1] for row in rows(*REGISTRIES["methods"]) if row[-1].lower() == kind]
 
 
+def kind_of(method: str) -> str:
+    """A key of KINDS. Raises BadTable."""
+    return next(kind for kind in KINDS if method in methods_of_kind(kind))
+
+
 def modes_with(trait: str) -> tuple[str, ...]:
     return tuple(row[1] for row in rows(*REGISTRIES["modes"]) if trait in row[2])
 

@@ -115,6 +115,25 @@ def test_the_fastest_that_is_right_is_advised_and_what_is_wrong_is_named(tmp_pat
     assert "wrong bytes: 1 more settings" not in text  # each is named
 
 
+def test_the_fastest_of_each_kind_of_file_stands_beside_the_winner(tmp_path: Path) -> None:
+    speeds = {"posix": 400, "mpiio:collective": 100, "hdf5:collective": 25, "hdf5:independent": 20}
+    space = Space(
+        (), dict.fromkeys(speeds, frozenset()), frozenset(), ((CALL, "mpiio:collective"),)
+    )
+
+    def run(arm: Config, keep: Path, limit: float) -> Outcome:
+        noise = random.Random(f"{keep.name} {arm}").lognormvariate(0, 0.01)
+        return Outcome("ok", write=speeds[dict(arm)[CALL]] * noise, read=50, seconds=1, peak=9)
+
+    session = Session(tmp_path, NAME, {**ASKED, "budget": 1e6})
+    found = Drive(session, space, run, 1e6, "write", Silent()).all()
+    lines = Advice(session, space, found).lines()
+    own, shared, format_ = [line for line in lines if line.startswith("kind ")]
+    assert own == "kind     a file per process: posix"
+    assert re.match(r"kind     one shared file: 0\.2[45] times the fastest .*: mpiio:coll", shared)
+    assert re.match(r"kind     a self-describing format: 0\.06 times .*: hdf5:collective", format_)
+
+
 def test_nothing_that_holds_the_settings_of_a_wrong_one_is_tried_again(tmp_path: Path) -> None:
     model = Model()
     drive(tmp_path, model).all()

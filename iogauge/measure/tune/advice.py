@@ -13,7 +13,7 @@ from iogauge.analysis.judge.advice import settings
 from iogauge.analysis.statistics.interval import Interval
 from iogauge.analysis.statistics.surrogate import Config
 from iogauge.analysis.statistics.tuning_search import RULES, Found, Rules
-from iogauge.common import json_file
+from iogauge.common import json_file, tables
 from iogauge.common.files import write_whole
 from iogauge.common.hints import sort_hints
 from iogauge.common.run_folder import DOCUMENT
@@ -70,6 +70,20 @@ class Advice:
         yield from self._others()
         yield f"default  {text(self.space.default)}"
         yield from self._of_the_winner()
+        yield from self._of_kinds()
+
+    def _of_kinds(self) -> Iterator[str]:
+        """The fastest that was tried of each kind of file."""
+        winner, log = self.found.winner, self.found.log
+        best: dict[str, Config] = {}
+        for arm in (winner, *self.found.ranked, self.space.default):
+            if log.speeds.get(arm):
+                best.setdefault(tables.kind_of(dict(arm)[CALL].partition(":")[0]), arm)
+        for kind in [kind for kind in tables.KINDS if kind in best and len(best) > 1]:
+            arm = best[kind]
+            speed = log.interval(winner, arm, range(log.rounds)) if arm != winner else None
+            found = f"{_gain(speed, 'the fastest')}: " if speed else ""
+            yield f"kind     {tables.KINDS[kind]}: {found}{text(arm)}"
 
     def _of_the_winner(self) -> Iterator[str]:
         winner, default = self.found.winner, self.space.default
@@ -225,6 +239,6 @@ class Advice:
         }
 
 
-def _gain(gain: Interval) -> str:
+def _gain(gain: Interval, over: str = "the default") -> str:
     ends = f" ({gain.low:.2f} to {gain.high:.2f})" if gain.low and gain.high else " (no interval)"
-    return f"{gain.value:.2f} times the default{ends}"
+    return f"{gain.value:.2f} times {over}{ends}"
