@@ -13,6 +13,8 @@ from typing import Any, Literal, NamedTuple
 from rich.console import Console
 from rich.table import Table as Grid
 
+from iogauge.common.text import about
+
 from . import screen
 from .words import value_text
 
@@ -32,6 +34,7 @@ KEYS = (
     "parameters", "stack", "mpi_io", "fs", "file_system", "processes", "procs", "fsync", "quantity",
 )  # fmt: skip
 CASE = "case"
+RATIOS = ("ratio", "over_default")
 # Left out first, where there is no room; all others follow from the right, but for the first and
 # the last two.
 FIRST_OUT = (
@@ -62,6 +65,7 @@ def of_texts(table: Texts) -> Grid:
 def show(rows: Rows, columns: Sequence[str], *, wide: bool, below: str = "") -> None:
     """Print the columns that say anything. `below`: what follows."""
     columns = [name for name in columns if any(row[name] not in (None, "") for row in rows)]
+    rows = [_rounded(row) for row in rows]
     console = screen.console()
     if not sys.stdout.isatty() or wide:
         widths = _widths(rows, columns, wraps=False)
@@ -88,6 +92,13 @@ def show(rows: Rows, columns: Sequence[str], *, wide: bool, below: str = "") -> 
     hidden = [f"{len(rows) - fit} rows"] if fit < len(rows) else []
     if hidden := hidden + [_title(name) for name in left_out]:
         console.print(screen.shown(f"left out: {', '.join(hidden)}; --wide shows them"))
+
+
+def _rounded(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Two digits for a ratio that is not decided yet."""
+    if row.get("verdict") != "not decided yet":
+        return row
+    return {**row, **{name: about(row[name]) for name in RATIOS if row.get(name)}}
 
 
 def _lines(

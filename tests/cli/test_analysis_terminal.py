@@ -210,6 +210,16 @@ def test_what_tells_rows_apart_is_never_left_out(output: Path, words: tuple[str,
     assert "case" in grid.fitting(cases, columns, 1)[0]
 
 
+def test_a_ratio_that_is_not_decided_has_two_digits(capsys: pytest.CaptureFixture[str]) -> None:
+    verdicts = ("not decided yet", "faster", "not decided yet")
+    values = zip(verdicts, (3.456, 3.456, 14.68), strict=True)
+    rows = [{"call": "posix", "ratio": value, "verdict": verdict} for verdict, value in values]
+    grid.show(rows, ["call", "ratio", "verdict"], wide=True)
+    assert [line.split()[1] for line in capsys.readouterr().out.splitlines()[1:]] == [
+        "3.5", "3.46", "15",
+    ]  # fmt: skip
+
+
 def test_columns_go_by_what_they_tell() -> None:
     row = {"name": "a" * 20, "unit": "MiB/s", "value": 1.0, "samples": 3, "verdict": "slower"}
     rows = [row, {**row, "name": "b" * 20}]
