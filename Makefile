@@ -105,10 +105,10 @@ $(KERNEL_TESTS:test-%=test-more-%): test-more-kernels-%: setup-test
 	@$(IOGAUGE) build --for-tests --stack $*
 	@$(CTEST) .local/build/test-$* -L more
 
-# The same with address and undefined behaviour sanitizers.
+# The same with address and undefined behaviour sanitizers, an odd and an even count.
 test-sanitizers: setup-test
 	@$(IOGAUGE) build --stack openmpi --dir .local/build/test-sanitize -- -DIOKERNEL_WERROR=ON -DIOKERNEL_SANITIZE=ON \
-		'-DIOKERNEL_TEST_PROCESSES=1;3'
+		'-DIOKERNEL_TEST_PROCESSES=1;4'
 	@$(CTEST) .local/build/test-sanitize
 
 # Two files of tests at a time: more would have more MPI processes run than a small machine stands. The slow
