@@ -111,15 +111,15 @@ test-sanitizers: setup-test
 		'-DIOKERNEL_TEST_PROCESSES=1;4'
 	@$(CTEST) .local/build/test-sanitize
 
-# Two files of tests at a time: more would have more MPI processes run than a small machine stands. The slow
-# ones wait a good part of their time, for hung jobs and schedulers: three.
-PYTEST = $(COUNTED) $(PYTHON) -m pytest -q --dist loadfile --no-loadscope-reorder --numprocesses
+# Three files of tests at a time: they wait a good part of their time, for hung jobs and schedulers. More would have
+# more MPI processes run than a small machine stands.
+PYTEST = $(COUNTED) $(PYTHON) -m pytest -q --dist loadfile --no-loadscope-reorder --numprocesses 3
 
 test-python: setup-test
-	$(PYTEST) 2 -m 'not slow and not newer and not documents' $(ARGS)
+	$(PYTEST) -m 'not slow and not newer and not documents' $(ARGS)
 
 test-python-slow: setup-test
-	$(PYTEST) 3 -m 'slow and not newer and not documents' $(ARGS)
+	$(PYTEST) -m 'slow and not newer and not documents' $(ARGS)
 
 soak: setup-test ### 10,000 short runs, with other work beside them: crashes and hangs are counted (ARGS='--runs 500')
 	@$(PYTHON) -m tests.soak $(ARGS)
