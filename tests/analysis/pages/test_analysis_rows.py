@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from iogauge.analysis.pages.words import bandwidth_text, percent_text, range_text
+from iogauge.analysis.pages.words import bandwidth_text, percent_text, range_text, value_text
 from iogauge.analysis.session.loader import load_session
 from iogauge.analysis.session.model import CEILINGS, DIRECTIONS, Sample
 from iogauge.analysis.session.peaks import beside
@@ -290,3 +291,15 @@ def test_bandwidths_have_a_sensible_number_of_digits(value: float, text: str) ->
 def test_a_single_repeat_has_no_range() -> None:
     assert range_text(Spread(5, 5, 5, 1)) == "-"
     assert range_text(Spread(50, 40, 60, 3)) == "40.0-60.0"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"), (math.inf, "inf"), (math.nan, "nan"), (0.00123, "0.00123"), (-0.5, "-0.500"),
+        (1.0, "1.00"), (123456.0, "123456"), (1.5e6, "1.50e+06"), (True, "yes"),
+        (None, "-"), ("", "-"), ((), "-"), (("a", "b"), "a\nb"), (3, "3"),
+    ],
+)  # fmt: skip
+def test_a_value_has_three_digits(value: object, text: str) -> None:
+    assert value_text(value) == text
