@@ -23,10 +23,15 @@ TAGS = (*SUITES, "peak", "cliff", "scaling", "stripes", "s3d")
 
 
 def values_of(words: list[str], short: str, long: str) -> list[str]:
-    """Its values on a command line: `-n S3d`, `-nS3d`, `--name S3d`, `--name=S3d`."""
-    after = [word for option, word in pairwise(words) if option in (short, long)]
+    """Its values on a command line: `-n S3d`, `-nS3d`, `--name S3d`, `--name=S3d`. None if one is
+    no regular expression, which ReFrame says."""
+    values = [word for option, word in pairwise(words) if option in (short, long)]
     joined = (re.match(rf"(?:{short}(?!-)|{long}=)(.+)", word) for word in words)
-    return [*after, *(found[1] for found in joined if found)]
+    values += [found[1] for found in joined if found]
+    try:
+        return [re.compile(value).pattern for value in values]
+    except re.error:
+        return []
 
 
 def may_have(cls: Any, given: Mapping[str, Any], tag: str) -> bool:

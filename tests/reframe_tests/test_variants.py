@@ -47,6 +47,12 @@ def test_the_same_variants_are_listed(name: str, tag: str, tmp_path: Path) -> No
     assert ours.listed
 
 
+def test_a_wrong_expression_is_said_by_reframe(tmp_path: Path) -> None:
+    for option in ("-n", "-t"):
+        session = reframe(tmp_path, "-l", option, "S3d(", tests="sweeps.py")
+        assert session.status == 1 and "invalid regex: 'S3d('" in session.text, session.text
+
+
 def test_a_test_without_a_chosen_variant_is_known(tmp_path: Path) -> None:
     setting = "WeakScaling.repeats=2"
     session = reframe(tmp_path, "-l", "-n", "^S3d", "-S", setting, tests="s3d.py sweeps.py")
