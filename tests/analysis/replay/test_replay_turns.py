@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Phases of programs that read at once what they wrote, from logs whose clocks differ."""
+"""Phases of programs that read at once what they wrote, by clocks that differ; file views."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from iogauge.analysis.replay import phases, trace, turns
+from iogauge.analysis.darshan.raw import RawView
+from iogauge.analysis.replay import own, phases, trace, turns
 from iogauge.analysis.replay.trace import ACCESS, READ, WRITE
 
 
@@ -57,3 +58,23 @@ def test_clocks_that_differ() -> None:
     assert len(found(accesses)) == 2
     far = [process(THEN_READ, 0), process(THEN_READ, 5.0)]
     assert turns.align(far) == 0 and far[1]["start"][0] == 5.0
+
+
+@pytest.mark.parametrize(
+    ("pieces", "right"),
+    [
+        (((0, 8),), True),
+        (((0, 8), (8, 8)), True),
+        (((0, 8), (24, 8)), True),
+        (((8, 8), (32, 8)), True),
+        (((0, 40),), False),
+        (((0, 8), (4, 8)), False),
+        (((8, 8), (0, 8)), False),
+        (((0, 8), (28, 8)), False),
+    ],
+)
+def test_pieces_of_a_view_follow_each_other_within_its_extent(
+    pieces: tuple[tuple[int, int], ...], right: bool
+) -> None:
+    size = sum(length for _, length in pieces)
+    assert own._in_order(RawView(0, 32, size, 8, pieces)) == right
