@@ -21,6 +21,7 @@ from iogauge.analysis.session.model import CEILINGS, DIRECTIONS, Sample
 from iogauge.analysis.session.peaks import beside
 from iogauge.analysis.session.rows import Row, Table, make_table, to_csv
 from iogauge.analysis.statistics.spread import Spread
+from iogauge.common.text import three
 from tests.analysis_recorded import DATA, Recorded, s3d
 
 POSIX, MPIIO = s3d("posix"), s3d("mpiio:collective")
@@ -303,3 +304,12 @@ def test_a_single_repeat_has_no_range() -> None:
 )  # fmt: skip
 def test_a_value_has_three_digits(value: object, text: str) -> None:
     assert value_text(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(512.4, "512"), (21.44, "21.4"), (1.066, "1.07"), (0.615, "0.61"), (0.0042, "0.0042"),
+     (0.00006, "6e-05"), (0.0, "0.00"), (-3.456, "-3.46")],
+)  # fmt: skip
+def test_a_factor_that_is_not_zero_is_not_shown_as_zero(value: float, text: str) -> None:
+    assert three(value) == text
