@@ -108,12 +108,12 @@ $(KERNEL_TESTS:test-%=test-more-%): test-more-kernels-%: setup-test
 # The same with address and undefined behaviour sanitizers, an odd and an even count.
 test-sanitizers: setup-test
 	@$(IOGAUGE) build --stack openmpi --dir .local/build/test-sanitize -- -DIOKERNEL_WERROR=ON -DIOKERNEL_SANITIZE=ON \
-		'-DIOKERNEL_TEST_PROCESSES=1;4'
+		'-DIOKERNEL_TEST_PROCESSES=1;2'
 	@$(CTEST) .local/build/test-sanitize
 
 # Three files of tests at a time: they wait a good part of their time, for hung jobs and schedulers. More would have
 # more MPI processes run than a small machine stands.
-PYTEST = $(COUNTED) $(PYTHON) -m pytest -q --dist loadfile --no-loadscope-reorder --numprocesses 3
+PYTEST = env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(CURDIR)/.local/pycache $(COUNTED) $(PYTHON) -m pytest -q --dist loadfile --no-loadscope-reorder --numprocesses 3
 
 test-python: setup-test
 	$(PYTEST) -m 'not slow and not newer and not documents' $(ARGS)

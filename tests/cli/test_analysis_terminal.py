@@ -156,6 +156,7 @@ def test_store_and_its_variable_still_decide(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- width
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "words",
     [

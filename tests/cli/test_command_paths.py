@@ -109,6 +109,7 @@ WRITES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("written", WRITES, ids=lambda words: " ".join(words))
 def test_a_device_a_pipe_and_a_link_stay_what_they_are(
     written: tuple[str, str], tmp_path: Path

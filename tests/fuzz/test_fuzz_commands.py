@@ -28,7 +28,7 @@ from tests.fuzz.cases import fuzz
 ROOT = Path(__file__).resolve().parents[2]
 # As `make test-sanitizers` builds it, so that CI builds it once.
 BUILD = ROOT / ".local" / "build" / "test-sanitize"
-ARGUMENTS = ("-DIOKERNEL_WERROR=ON", "-DIOKERNEL_SANITIZE=ON", "-DIOKERNEL_TEST_PROCESSES=1;4")
+ARGUMENTS = ("-DIOKERNEL_WERROR=ON", "-DIOKERNEL_SANITIZE=ON", "-DIOKERNEL_TEST_PROCESSES=1;2")
 
 NUMBERS = (
     "0",

@@ -77,6 +77,7 @@ def before_error(run: Run) -> list[str]:
     return lines[:at]
 
 
+@pytest.mark.sampled(6, free="stack")
 @pytest.mark.parametrize("how", MOVING, ids=str)
 def test_full(full: Full, how: How) -> None:
     run, case = full.runs[how], (full.stack.name, str(how))

@@ -34,6 +34,7 @@ def baselines() -> dict[str, int]:
     return {}
 
 
+@pytest.mark.sampled(5, free="stack")
 @pytest.mark.parametrize("how", MOVING, ids=str)
 def test_at_most_one_more_copy(
     stack: Stack, how: How, baselines: dict[str, int], tmp_path: Path

@@ -227,6 +227,7 @@ def test_what_is_no_site_at_all_is_told_in_lines(site: object) -> None:
     assert list(check.problems(site))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("setting", "said"),
     [

@@ -20,6 +20,7 @@ def slack(rate: float, uses: int) -> float:
     return 3 * math.sqrt(rate * (1 - rate) / uses)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("noise", [*KINDS, SECOND_GAINS])
 @pytest.mark.parametrize(("cases", "gates"), [(1, 400), (20, 100), (100, 40)])
 def test_a_gate_of_pairs_without_a_change_breaks_at_most_once_in_20_uses(
@@ -35,6 +36,7 @@ def test_so_does_a_gate_of_sessions(noise: str, cases: int, gates: int) -> None:
     assert found <= 0.05 + slack(0.05, gates)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("noise", [*KINDS, SECOND_GAINS])
 def test_what_is_said_over_all_cases_is_seldom_wrong(noise: str) -> None:
     """And at 10 % noise one round finds a tenth."""
@@ -53,6 +55,7 @@ def test_a_large_loss_is_found_and_more_of_it_with_more_pairs() -> None:
     assert few.ours < many.ours and many.ours > 0.8
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("noise", KINDS)
 @pytest.mark.parametrize(
     ("which", "n"), [(which, n) for which, (_, sizes) in rates.INTERVALS.items() for n in sizes]

@@ -102,6 +102,7 @@ SPOILED: dict[str, Callable[[Path], object]] = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("summed", [True, False])
 @pytest.mark.parametrize("kind", SPOILED)
 def test_a_spoiled_file_is_named_and_set_aside_and_stored_again(
