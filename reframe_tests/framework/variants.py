@@ -34,12 +34,16 @@ def values_of(words: list[str], short: str, long: str) -> list[str]:
         return []
 
 
+def can_be_told(tag: str) -> bool:
+    """Does it choose a suite, scale or experiment, which parameters say?"""
+    known = (*SUITES, *SCALES, *(one.id for one in experiments()))
+    return any(re.search(tag, one) for one in known)
+
+
 def may_have(cls: Any, given: Mapping[str, Any], tag: str) -> bool:
-    """Can the variant with these parameters have a tag that matches? Also true where unknown."""
+    """Can the variant with these parameters have a tag that matches?"""
     if tag in SUITES:
         return given["scale"] == QUICK_SCALE or QUICK_SCALE not in cls.scales
-    if not any(re.search(tag, one) for one in (*SCALES, *(one.id for one in experiments()))):
-        return True
     mine = [*map(str, given.values()), given["call"].partition(":")[0], *cls.family, *TAGS]
     mine += [one.id for one in cls.experiments_with(given)]
     return any(re.search(tag, one) for one in mine)
@@ -57,7 +61,7 @@ def benchmark(cls: Benchmark) -> Benchmark:
     """In place of `rfm.simple_test`: registers the variants that make sense (`makes_sense()`) and
     that `-n` and `-t` may choose; one of a class at least, so that `-S` knows it."""
     names = values_of(sys.argv[1:], "-n", "--name")
-    tags = values_of(sys.argv[1:], "-t", "--tag")
+    tags = list(filter(can_be_told, values_of(sys.argv[1:], "-t", "--tag")))
 
     def wanted(number: int) -> bool:
         given = cls.get_variant_info(number)["params"]
