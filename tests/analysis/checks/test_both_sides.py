@@ -22,7 +22,7 @@ def test_opens_and_closes_without_time(tmp_path: Path) -> None:
             for file in run.trace.files
         ),
     )
-    assert "in MPI-IO calls with opens and closes" in refusal(run, tmp_path)
+    assert "in opens and closes of MPI-IO" in refusal(run, tmp_path)
 
 
 def test_ceilings_of_small_calls(tmp_path: Path) -> None:
