@@ -116,7 +116,7 @@ test-sanitizers: setup-test
 # Three files of tests at a time: they wait a good part of their time, for hung jobs and schedulers. More would have
 # more MPI processes run than a small machine stands.
 PYTEST = env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(CURDIR)/.local/pycache $(COUNTED) \
-	$(PYTHON) -m pytest -q --dist loadfile --no-loadscope-reorder --numprocesses 3
+	$(PYTHON) -m pytest -q --dist loadfile --no-loadscope-reorder --numprocesses 3 --durations 20 --durations-min 10
 
 test-python: setup-test
 	$(PYTEST) -m 'not slow and not newer and not documents' $(ARGS)

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(__file__).resolve().parent / "data"
 
@@ -92,3 +94,11 @@ def run_analysis(
         command, cwd=ROOT, env=environment, text=True, stdout=stdout, stderr=subprocess.PIPE,
         timeout=120, check=False,
     )  # fmt: skip
+
+
+def write_parquet(path: Path, query: str) -> None:
+    """The rows of a query, which may read the file that it replaces."""
+    with duckdb.connect() as connection:
+        new = path.with_suffix(".new")
+        connection.execute(f"COPY ({query}) TO '{new}' (FORMAT parquet)")
+    new.replace(path)

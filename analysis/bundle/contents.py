@@ -40,7 +40,7 @@ _OF_A_RUN = (DOCUMENT, TRACE, LEDGER, CASE, EXIT_STATUS, JOB_SCRIPT, "rfm_job.ou
              "ior.json")  # fmt: skip
 # For a Spack stack, and for a test with several programs.
 _MORE = ("*.lock", "result-*.json")
-_LIBRARIES = ("reframe-hpc", "numpy", "duckdb", "polars", "darshan")
+_LIBRARIES = ("reframe-hpc", "numpy", "duckdb", "darshan")
 
 
 def gather(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Darshan's own C library, from inside the `darshan` wheel, through ctypes.
+"""Darshan's own C library, of iogauge's wheel or of `darshan`'s, through ctypes.
 
 The wheel's Python side loads pandas and matplotlib, a second per test; this loads only the library.
 It crashes or hangs on some damaged logs, so it is only used in a child process (child.py).
@@ -8,6 +8,7 @@ It crashes or hangs on some damaged logs, so it is only used in a child process 
 import ctypes
 import functools
 import importlib.util
+import sys
 from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_int, c_int64, c_uint64, c_void_p
 from pathlib import Path
 
@@ -83,17 +84,16 @@ NameNode._fields_ = [
 
 
 def path() -> Path:
-    """The library's file. `DarshanLibraryError` if the wheel is not installed."""
+    """The library's file. `DarshanLibraryError` if neither wheel brought it."""
+    folders = [Path(__file__).parent]  # hatch_build.py puts it there
     found = importlib.util.find_spec("darshan")
-    if found is None or found.origin is None:
-        raise DarshanLibraryError(
-            "the Python package darshan is missing; run: environments/debian/setup.sh --python-only"
-        )
-    beside = Path(found.origin).parent.parent / "darshan.libs"
-    libraries = sorted(beside.glob("libdarshan-util*.so*"))
-    if not libraries:
-        raise DarshanLibraryError(f"{beside}: expected libdarshan-util*.so of the darshan wheel")
-    return libraries[0]
+    if found and found.origin:
+        folders.append(Path(found.origin).parent.parent / "darshan.libs")
+    for folder in folders:
+        for library in sorted(folder.glob("libdarshan-util*.so*")):
+            return library
+    command = f"{sys.executable} -m pip install --no-deps darshan"
+    raise DarshanLibraryError(f"libdarshan-util is missing: {command}")
 
 
 # Return and argument types of the functions used.

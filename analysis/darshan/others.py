@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What other programs make of a log: PyDarshan's summary page, and Drishti's advice if installed.
+"""What other programs make of a log: PyDarshan's summary page, and Drishti's advice, if installed.
 Both crash or hang on some logs; the result then says so."""
 
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from .log import Log
@@ -29,6 +30,8 @@ def ask_others(known: Log, page: Path) -> Others:
     summary, problem = None, ""
     if any("<" in text for text in (known.command, known.recorder, *(f.path for f in known.files))):
         problem = f"{log}: PyDarshan's summary is left out: it takes '<' in a name for HTML"
+    elif any(find_spec(name) is None for name in ("darshan", "pandas")):
+        problem = f"PyDarshan's summary is left out: {sys.executable} -m pip install darshan"
     else:
         command = [sys.executable, "-m", "darshan", "summary", str(log.absolute()), "--output"]
         said, problem = _run("PyDarshan's summary", [*command, str(page.absolute())])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Files of NetCDF by netCDF4, of HDF5 (and CGNS) by h5py, and the text of ncdump."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +44,8 @@ def _library(name: str) -> Any:
         return importlib.import_module(name)
     except ImportError:
         raise CannotLikeError(
-            f"{name} is needed to read this file: pip install {name}, or give the "
-            "text of ncdump -hs"
+            f"{name} is needed to read this file: {sys.executable} -m pip install {name}, or give "
+            "the text of ncdump -hs"
         ) from None
 
 

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import functools
-import io
+import json
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,11 +17,11 @@ from ..errors import StoreError
 from ..session.loader import load_session
 from ..session.model import CEILINGS, DIRECTIONS, Run, Session
 from . import database as store
-from . import files
+from . import files, months
 from . import run_files as traced
 
 if TYPE_CHECKING:
-    import polars
+    import duckdb
 
 Row = dict[str, Any]
 Say = Callable[[str], object]
@@ -42,38 +43,48 @@ def ingest(
     `strict`, such a run is a failed one.
     """
     session = load_session(report, strict=strict, data=data)
-    frame = to_frame(session, folder.resolve())
-    store.create(folder)
-    path, state = _put(frame, session, folder, say)
-    return {
-        "session": session.uuid,
-        "state": state,
-        "runs": len(session.runs),
-        "records": frame.height,
-        "file": str(path),
-    }
+    with _rows_of(session, folder.resolve()) as connection:
+        store.create(folder)
+        path, state = _put(connection, session, folder, say)
+        return {
+            "session": session.uuid,
+            "state": state,
+            "runs": len(session.runs),
+            "records": _count(connection, "records"),
+            "file": str(path),
+        }
 
 
-def to_frame(session: Session, folder: Path) -> polars.DataFrame:
-    """A session as rows of the store at `folder` (store.SCHEMA)."""
-    import polars
+def _rows_of(session: Session, folder: Path) -> duckdb.DuckDBPyConnection:
+    """A session as rows of the store at `folder` (store.SCHEMA), in the table `records`."""
+    import duckdb
 
-    kinds: dict[str, Any] = {
-        "VARCHAR": polars.String, "BIGINT": polars.Int64, "BOOLEAN": polars.Boolean,
-        "DOUBLE": polars.Float64, "TIMESTAMP": polars.Datetime("us"),
-    }  # fmt: skip
-    schema = {name: kinds[kind] for name, kind in store.SCHEMA.items()}
-    measured = ("quantity", "unit", "repeat", "value")
     runs: list[Row] = []
     values: list[tuple[Any, ...]] = []
     for number, one in enumerate(session.runs):
         runs.append({"run": number, **_run_cells(session, one, folder)})
         values += [(number, *entry) for entry in _values(one)] or [(number, *[None] * 4)]
-    of_runs = polars.DataFrame(runs, {n: k for n, k in schema.items() if n not in measured})
-    of_values = polars.DataFrame(
-        values, {"run": polars.Int64, **{name: schema[name] for name in measured}}, orient="row"
+    of_runs = {name: [run[name] for run in runs] for name in store.SCHEMA if name not in _MEASURED}
+    of_values = dict(zip(("run", *_MEASURED), map(list, zip(*values, strict=True)), strict=True))
+    connection = duckdb.connect(config={"threads": 1})  # the same rows give the same file
+    for table, columns in (("runs", of_runs), ("measured", of_values)):
+        kinds = json.dumps({name: [store.SCHEMA[name]] for name in columns})
+        unnested = ", ".join(f'unnest("{name}") AS "{name}"' for name in columns)
+        text = json.dumps(columns, default=str, ensure_ascii=False)
+        connection.execute(
+            f"CREATE TABLE {table} AS SELECT {unnested} FROM "
+            f"(SELECT unnest(from_json_strict(?, '{kinds}')))",
+            [text.encode(errors="replace").decode()],
+        )
+    names = ", ".join(f'"{name}"' for name in store.SCHEMA)
+    connection.execute(
+        f"CREATE TABLE records AS SELECT {names} FROM measured JOIN runs USING (run) "
+        "ORDER BY measured.rowid"
     )
-    return of_values.join(of_runs, on="run", how="left", maintain_order="left").select(list(schema))
+    return connection
+
+
+_MEASURED = ("quantity", "unit", "repeat", "value")
 
 
 def _run_cells(session: Session, one: Run, folder: Path) -> Row:
@@ -149,33 +160,31 @@ _UNITS = {
 }
 
 
-def _put(frame: polars.DataFrame, session: Session, folder: Path, say: Say) -> tuple[Path, str]:
+def _put(
+    connection: duckdb.DuckDBPyConnection, session: Session, folder: Path, say: Say
+) -> tuple[Path, str]:
     """Write the session's file unless the stored one is the same or holds more."""
-    import polars
-
     try:  # the report says both, and may say anything
         system, name = map(folder_name, (session.runs[0].system, session.uuid))
     except ValueError as error:
         raise StoreError(f"{session.report}: {error}") from None
     place = folder / store.RECORDS / f"system={system}" / f"month={session.started:%Y-%m}"
     path = place / f"{name}.parquet"
-    made = io.BytesIO()
-    frame.write_parquet(made, compression="zstd", compression_level=1)
-    data = made.getvalue()
+    data, count = _parquet(connection), _count(connection, "records")
     try:
         there = os.path.lexists(path)
         if there and not (why := store.problem(folder, path)):
-            stored = path.read_bytes()
-            if stored == data:
+            if path.read_bytes() == data:
                 return path, "unchanged"
-            if polars.read_parquet_schema(io.BytesIO(stored)) == frame.schema:
-                held = polars.scan_parquet(io.BytesIO(stored), hive_partitioning=False)
-                if held.select(polars.len()).collect().item() > frame.height:
-                    return path, "kept"
-        elif not there and (rows := store.in_month(folder, place, session.uuid)):
-            if len(rows) > frame.height:
+            stored = months.reading([path])
+            names = [row[0] for row in connection.execute(f"DESCRIBE FROM {stored}").fetchall()]
+            if names == list(store.SCHEMA) and _count(connection, stored) > count:
                 return path, "kept"
-            if sorted(map(repr, rows)) == sorted(map(repr, frame.rows())):
+        elif not there and (rows := store.in_month(folder, place, session.uuid)):
+            if len(rows) > count:
+                return path, "kept"
+            made = connection.execute("FROM records").fetchall()
+            if sorted(map(repr, rows)) == sorted(map(repr, made)):
                 return path, "unchanged"
             there = True
         elif there:
@@ -184,6 +193,21 @@ def _put(frame: polars.DataFrame, session: Session, folder: Path, say: Say) -> t
         return path, "replaced" if there else "new"
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def _parquet(connection: duckdb.DuckDBPyConnection) -> bytes:
+    """The table `records` as a file has it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "records.parquet"
+        connection.execute(
+            f"COPY records TO {months.literal(path)} (FORMAT parquet, COMPRESSION zstd)"
+        )
+        return path.read_bytes()
+
+
+def _count(connection: duckdb.DuckDBPyConnection, source: str) -> int:
+    (found,) = connection.execute(f"SELECT count(*) FROM {source}").fetchall()
+    return int(found[0])
 
 
 def _set_aside(folder: Path, bad: files.Bad) -> str:

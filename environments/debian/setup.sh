@@ -162,7 +162,7 @@ sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
 # scripts of .venv hold it, so a checkout that was moved needs a new .venv.
 stamp_line() {
     printf '%s %s\n' "$1" "$(
-        { printf '%s\n' "$root"; cat -- "$root"/requirements/{run,"$1"}.lock; } |
+        { printf '%s\n' "$root"; cat -- "$root"/requirements/{darshan,run,"$1"}.lock; } |
             sha256sum | cut -d' ' -f1)"
 }
 
@@ -173,22 +173,22 @@ python_in_place() {
 sys.exit(u.find_spec("reframe") is None)' 2>/dev/null
 }
 
-# The wheel of Darshan ends with Python 3.12. What is used of it is its C library, which any Python
-# loads: for a newer one the wheel comes alone, and PyDarshan's own summary page is left out.
+# What is used of PyDarshan is its C library, so the wheel comes alone: what its summary page needs would be
+# as large as all else. The wheels end with Python 3.12, but any Python loads the library.
 add_darshan() {
-    local site
+    local site other=()
     ! "$venv/bin/python" -c 'import importlib.util as u, sys
 sys.exit(u.find_spec("darshan") is None)' || return 0
-    site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-    sed -n '/^darshan==/,/# via/{s/ ; [^\\]*/ /;p}' "$root/requirements/run.lock" >"$venv/darshan.lock"
+    site=$("$venv/bin/python" -c 'import sysconfig, sys
+print("" if sys.version_info < (3, 13) else sysconfig.get_path("purelib"))')
+    [[ -z $site ]] || other=(--python-version 3.12 --target "$site")
     run_logged "$1" "$venv/bin/python" -m pip install --no-input --disable-pip-version-check \
-        --require-hashes --only-binary :all: --no-deps --python-version 3.12 --target "$site" \
-        -r "$venv/darshan.lock"
+        --require-hashes --only-binary :all: --no-deps "${other[@]}" -r "$root/requirements/darshan.lock"
 }
 
 # set_up_python LEVEL, which is `run` or `test`
 set_up_python() {
-    local level=$1 log python modules='altair, duckdb, jinja2, numpy, polars, rich, vl_convert, yaml'
+    local level=$1 log python modules='altair, duckdb, jinja2, numpy, rich, vl_convert, yaml'
     ! python_in_place "$level" || return 0
     python=$(find_python)
     log=$(new_log python)

@@ -24,7 +24,7 @@ SETUP = "make setup" if paths.is_checkout() else "pip install --upgrade iogauge"
 # By which the packages of requirements/run.lock are imported, where that is not their name.
 IMPORTED = {
     "reframe-hpc": "reframe", "pyyaml": "yaml", "prometheus-client": "prometheus_client",
-    "vl-convert-python": "vl_convert", "netcdf4": "netCDF4",
+    "vl-convert-python": "vl_convert",
 }  # fmt: skip
 
 

@@ -117,7 +117,7 @@ def test_help_loads_no_large_library() -> None:
         "import sys, iogauge.cli.main as a\n"
         "try: a.main([])\n"
         "except SystemExit: pass\n"
-        "large = {'altair', 'duckdb', 'jinja2', 'numpy', 'polars', 'rich', 'yaml'}\n"
+        "large = {'altair', 'duckdb', 'jinja2', 'numpy', 'rich', 'yaml'}\n"
         "sys.exit(str(large & set(sys.modules)) if large & set(sys.modules) else 0)\n"
     )
     done = subprocess.run(

@@ -14,7 +14,7 @@ import pytest
 from iogauge.analysis.store import database as store
 from iogauge.analysis.store import files as files_of_store
 from iogauge.analysis.store.ingest import ingest
-from tests.analysis_recorded import Recorded, run_analysis
+from tests.analysis_recorded import Recorded, run_analysis, write_parquet
 
 
 def two_sessions(tmp_path: Path) -> tuple[Path, Path, Path]:
@@ -60,17 +60,11 @@ def test_one_changed_byte_is_found(tmp_path: Path) -> None:
 
 
 def _foreign(path: Path) -> None:
-    import polars
-
-    polars.DataFrame({"session": ["x"], "value": [1.0]}).write_parquet(path)
+    write_parquet(path, "SELECT 'x' AS session, 1.0::DOUBLE AS value")
 
 
 def _other_types(path: Path) -> None:
-    import polars
-
-    polars.read_parquet(path, hive_partitioning=False).cast({"value": polars.String}).write_parquet(
-        path
-    )
+    write_parquet(path, f"SELECT * REPLACE (value::VARCHAR AS value) FROM '{path}'")
 
 
 def _folder(path: Path) -> None:
