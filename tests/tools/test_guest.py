@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from tools.guest import __main__ as guest
-from tools.guest import kernel as guest_kernel
-from tools.guest.kernel import Kernel, NoGuest
+from tools.guest.__main__ import Kernel, NoGuest
 from tools.mounted_fs import in_guest, kinds
 from tools.mounted_fs.kinds import How, Kind, Needs
 from tools.mounted_fs.nfs_pvfs2 import shared
@@ -64,10 +63,10 @@ def test_a_guest_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> 
 def test_what_the_machine_lacks_for_a_guest_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(guest_kernel.shutil, "which", lambda *_, **__: None)
+    monkeypatch.setattr(kinds, "find", lambda _: None)
     assert guest.main(["--", "true"]) == guest.NO_GUEST
     assert (
-        "qemu-system-x86_64 is missing (environments/debian/setup.sh --fs"
+        "qemu-system-x86_64 is missing (environments/debian/setup.sh --test --fs"
         in capsys.readouterr().err
     )
 
@@ -87,10 +86,10 @@ class Lacking(How):
 def test_no_guest_is_started_for_programs_that_are_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(in_guest, "lacking", lambda: None)
+    monkeypatch.setattr(in_guest.guest, "lacking", lambda: "")
     monkeypatch.setattr(kinds, "find", lambda _: None)
     monkeypatch.setattr(in_guest, "hidden", lambda: None)
-    monkeypatch.setattr(in_guest.guest, "run", lambda *_: pytest.fail("it was started"))
+    monkeypatch.setattr(in_guest.guest, "run_in", lambda *_: pytest.fail("it was started"))
     far = [Kind("far", "farfs", Lacking(), guest=True)]
     assert in_guest.run(far, lambda names: names, tmp_path) is None
     told = capsys.readouterr().out

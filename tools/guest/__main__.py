@@ -6,10 +6,14 @@
 The guest's root is this machine's, read-only; what is written there goes to its memory, and is gone
 with it. It has no network but its own loopback. $IOGAUGE_OUTPUT is a folder on its own disk,
 and is copied to FOLDER at the end. Exit status: the command's; 125 where there was no guest.
+
+Its kernel is Debian's, unpacked below .local/guest and not installed: the package would make an
+initramfs and ask for a boot loader on this machine.
 """
 
 import argparse
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -17,12 +21,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from iogauge.common.paths import ROOT
 from reframe_tests.machine.memory import memory
-from tools.guest import kernel as guest_kernel
-from tools.guest.kernel import Kernel, NoGuest, initramfs, kernel, program
+from tools.mounted_fs.kinds import Machine, Needs
+from tools.mounted_fs.processes import CannotMount, make_image, run
 
 NO_GUEST = 125
 DISK_BYTES = 16 * 2**30  # sparse
@@ -30,6 +35,94 @@ START_AND_END = 180  # seconds that the guest may take besides its command, with
 LEAST_MEMORY = 3072  # MiB
 PROBE = "iogauge.probe"  # first.sh says it back
 PROBE_SECONDS = 15
+
+META = "linux-image-amd64"
+FOLDER = ROOT / ".local" / "guest"
+BUSYBOX = Path("/bin/busybox")
+FIRST = Path(__file__).parent / "first.sh"  # what runs before the root is there
+
+# What the guest needs to see its root; all else is loaded from there.
+MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_blk", "ext4")
+
+COMMANDS = ("qemu-system-x86_64", "depmod", "busybox", "mkfs.ext4", "apt-get")
+
+
+class NoGuest(CannotMount):
+    """Why there is none, in one line."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    version: str
+    tree: Path
+
+    @property
+    def image(self) -> Path:
+        return self.tree / "boot" / f"vmlinuz-{self.version}"
+
+
+def lacking() -> str:
+    """What the machine lacks for a guest, or nothing. Looks, and makes nothing."""
+    return Needs(COMMANDS).lacking_commands(Machine())
+
+
+def kernel() -> Kernel:
+    """The one that is unpacked here, else Debian's newest (70 MB)."""
+    here = sorted(FOLDER.glob("linux-image-*/boot/vmlinuz-*"))
+    if here:
+        return Kernel(here[-1].name.removeprefix("vmlinuz-"), here[-1].parents[1])
+    text = run("apt-cache", "depends", META)
+    found = re.search(r"Depends: linux-image-(\S+)", text)
+    if not found:
+        raise NoGuest(f"apt-cache knows no {META}: apt-get update")
+    package = f"linux-image-{found[1]}"
+    print(f"guest: fetching Debian's {package} (70 MB)", flush=True)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=FOLDER) as name:
+        folder = Path(name)
+        run("apt-get", "-q", "download", package, timeout=3600, folder=folder)
+        tree = folder / "tree"
+        run("dpkg-deb", "-x", next(folder.glob("*.deb")), tree)
+        run("depmod", "-b", tree, found[1])
+        tree.rename(FOLDER / package)
+    return Kernel(found[1], FOLDER / package)
+
+
+def modules_in_order(linux: Kernel) -> list[Path]:
+    """`MODULES` with all that they depend on, in an order in which they can be loaded."""
+    found: dict[Path, None] = {}
+    for module in MODULES:
+        where = ("-d", linux.tree, "-S", linux.version)
+        text = run("modprobe", *where, "--show-depends", module)
+        for line in text.splitlines():
+            kind, _, file = line.partition(" ")
+            if kind == "insmod":
+                found[Path(file.strip())] = None
+    return list(found)
+
+
+def initramfs(linux: Kernel, folder: Path) -> Path:
+    """An archive with busybox, the modules and first.sh, in `folder`."""
+    tree = folder / "initramfs"
+    for name in ("bin", "modules", "proc", "sys", "dev", "rw", "lower", "root"):
+        (tree / name).mkdir(parents=True)
+    shutil.copy(BUSYBOX, tree / "bin" / "busybox")
+    shutil.copy(FIRST, tree / "init")
+    (tree / "init").chmod(0o755)
+    for number, file in enumerate(modules_in_order(linux)):
+        shutil.copy(file, tree / "modules" / f"{number:02}-{file.name}")
+    names = "\n".join(str(path.relative_to(tree)) for path in sorted(tree.rglob("*")))
+    archive = folder / "initramfs.cpio"
+    with archive.open("wb") as stream:
+        subprocess.run(
+            [str(BUSYBOX), "cpio", "-o", "-H", "newc"],
+            input=names.encode(),
+            stdout=stream,
+            stderr=subprocess.DEVNULL,
+            cwd=tree,
+            check=True,
+        )
+    return archive
 
 
 def default_memory() -> int:
@@ -56,7 +149,7 @@ def parse(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
 def machine(accelerator: str, linux: Kernel, archive: Path, words: str) -> list[str]:
     """QEMU without devices, which dies with this process."""
     return [
-        *(program("setpriv"), "--pdeathsig", "KILL", "--", program("qemu-system-x86_64")),
+        *("setpriv", "--pdeathsig", "KILL", "--", "qemu-system-x86_64"),
         *("-accel", accelerator, "-cpu", "max"),
         *("-nodefaults", "-no-user-config", "-display", "none", "-nic", "none", "-no-reboot"),
         *("-serial", "stdio", "-kernel", str(linux.image), "-initrd", str(archive)),
@@ -101,9 +194,8 @@ def prepare(work: Path, command: list[str], seconds: int) -> None:
     (work / "out").mkdir()
     (work / "out" / "command").write_text(f"{shlex.join(command)}\n")
     (work / "out" / "limit").write_text(f"{seconds}\n")
-    with (work / "disk").open("wb") as disk:
-        disk.truncate(DISK_BYTES)
-    guest_kernel.run(program("mkfs.ext4"), "-q", "-F", work / "disk")
+    make_image(work / "disk", DISK_BYTES)
+    run("mkfs.ext4", "-q", "-F", work / "disk")
 
 
 def stop(number: int, _: object) -> None:
@@ -113,20 +205,16 @@ def stop(number: int, _: object) -> None:
 
 def boot(words: list[str], seconds: int) -> None:
     """To its end; its console is ours. One that does not end is ended."""
-    guest = subprocess.Popen(words, stdin=subprocess.DEVNULL)
+    most = seconds + START_AND_END
     try:
-        guest.wait(timeout=seconds + START_AND_END)
+        subprocess.run(words, stdin=subprocess.DEVNULL, timeout=most, check=False)
     except subprocess.TimeoutExpired:
-        raise NoGuest(f"the guest did not end within {seconds + START_AND_END} s") from None
-    finally:
-        if guest.poll() is None:
-            guest.kill()
-            guest.wait()
+        raise NoGuest(f"the guest did not end within {most} s") from None
 
 
-def run(command: list[str], minutes: int, mib: int, keep: Path) -> int:
-    """The command's exit status; `NoGuest` where it did not run to its end."""
-    if missing := guest_kernel.lacking():
+def run_in(command: list[str], minutes: int, mib: int, keep: Path) -> int:
+    """The command's exit status; `CannotMount` where it did not run to its end."""
+    if missing := lacking():
         raise NoGuest(missing)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop)
@@ -149,8 +237,8 @@ def main(words: list[str]) -> int:
     asked, command = parse(words)
     start = time.monotonic()
     try:
-        status = run(command, asked.minutes, asked.memory, asked.keep.absolute())
-    except NoGuest as reason:
+        status = run_in(command, asked.minutes, asked.memory, asked.keep.absolute())
+    except CannotMount as reason:
         print(f"guest: {reason}", file=sys.stderr)
         return NO_GUEST
     print(f"guest: {time.monotonic() - start:.0f} s; what it left is in {asked.keep}")

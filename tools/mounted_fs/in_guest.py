@@ -10,10 +10,9 @@ from iogauge.common.paths import BUILDS, ROOT
 from iogauge.measure import kernels
 from site_configs import local
 from tools.guest import __main__ as guest
-from tools.guest.kernel import NoGuest, lacking
 from tools.mounted_fs import report
 from tools.mounted_fs.kinds import Kind, Machine
-from tools.mounted_fs.processes import orangefs
+from tools.mounted_fs.processes import CannotMount, orangefs
 from tools.mounted_fs.site import BUILDS as OF_SITE
 
 VARIABLE = "IOGAUGE_GUEST"  # set in a guest (tools/guest/inside.sh)
@@ -34,7 +33,7 @@ def run(kinds: Sequence[Kind], words: Callable[[list[str]], list[str]], output: 
     reasons = {
         kind.name: reason
         for kind in kinds
-        if (reason := lacking() or hidden() or kind.how.needs.lacking_commands(machine))
+        if (reason := guest.lacking() or hidden() or kind.how.needs.lacking_commands(machine))
     }
     left = [report.Row(k.name, k.type, reasons[k.name]) for k in kinds if k.name in reasons]
     if left:
@@ -51,8 +50,8 @@ def run(kinds: Sequence[Kind], words: Callable[[list[str]], list[str]], output: 
     command = ["env", f"PATH={path}", f"{OF_SITE}={built_here()}"]
     command += [sys.executable, "-m", "tools.mounted_fs", *words(names)]
     try:
-        return guest.run(command, MINUTES, guest.default_memory(), output)
-    except NoGuest as reason:
+        return guest.run_in(command, MINUTES, guest.default_memory(), output)
+    except CannotMount as reason:
         print(f"guest: {reason}", flush=True)
         return 1
 

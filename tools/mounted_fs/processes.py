@@ -34,7 +34,7 @@ def find(command: str) -> str | None:
     return shutil.which(command, path=SEARCH)
 
 
-def run(*words: str | Path, timeout: float = 60) -> str:
+def run(*words: str | Path, timeout: float = 60, folder: Path | None = None) -> str:
     """What a command prints; `CannotMount` with its last word where it fails."""
     command = [str(word) for word in words]
     program = find(command[0])
@@ -47,6 +47,7 @@ def run(*words: str | Path, timeout: float = 60) -> str:
             text=True,
             stdin=subprocess.DEVNULL,
             timeout=timeout,
+            cwd=folder,
             check=False,
         )
     except subprocess.TimeoutExpired:
@@ -56,6 +57,15 @@ def run(*words: str | Path, timeout: float = 60) -> str:
         why = said[-1].strip() if said else f"exit status {done.returncode}"
         raise CannotMount(f"{command[0]}: {why}")
     return done.stdout
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def make_image(path: Path, size: int) -> None:
@@ -152,13 +162,7 @@ class Servers:
 
     def stop(self) -> None:
         while self.running:
-            _, process = self.running.popitem()
-            process.terminate()
-            try:
-                process.wait(timeout=10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            end(self.running.popitem()[1])
         if self.folder.is_mount():
             run("umount", self.folder)
 

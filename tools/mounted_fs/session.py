@@ -24,7 +24,7 @@ from iogauge.common.paths import ROOT
 from iogauge.common.text import one_line
 from tools.mounted_fs import report as fs_report
 from tools.mounted_fs.kinds import IMAGE_BYTES, Kind, Machine, Place
-from tools.mounted_fs.processes import CannotMount, Servers, run
+from tools.mounted_fs.processes import CannotMount, Servers, end, run
 from tools.mounted_fs.report import Row
 from tools.mounted_fs.site import VARIABLE
 from tools.mounted_fs.table import KINDS
@@ -231,15 +231,6 @@ def of_claim(claim: str, scale: str) -> list[str]:
     """ReFrame's options for what a claim asks for, at another scale than its own `laptop`."""
     (wanted,) = claims.load(wanted=[claim])
     return [word.replace("laptop", scale) for run in wanted.run for word in shlex.split(run)]
-
-
-def end(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(timeout=10)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
