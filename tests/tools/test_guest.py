@@ -17,8 +17,8 @@ from tools.guest import __main__ as guest
 from tools.guest.__main__ import Kernel, NoGuest
 from tools.mounted_fs import in_guest, kinds
 from tools.mounted_fs.kinds import How, Kind, Needs
-from tools.mounted_fs.nfs_pvfs2 import shared
 from tools.mounted_fs.processes import configure, orangefs
+from tools.mounted_fs.table import shared
 
 LINUX = Kernel("6.1", Path("/nowhere"))
 
