@@ -16,7 +16,6 @@ KEPT = "_iogauge_wrapped"
 
 
 def seed() -> int | None:
-    """By which the order is drawn."""
     text = os.environ.get(SEED, "")
     return int(text) if text else None
 

@@ -2,6 +2,7 @@
 """Job scripts from Jinja2 templates. Needs no ReFrame."""
 
 import functools
+import json
 import math
 import re
 import shlex
@@ -20,25 +21,9 @@ class TemplateProblem(Exception):
     """A template that cannot be rendered; the text names template, line and problem."""
 
 
-def _quote(value: object) -> str:
-    """A shell word: the filter `sh`."""
-    return shlex.quote(str(value))
-
-
 def _hms(seconds: float) -> str:
-    """`HH:MM:SS`, rounded up to a second: the filter `hms`."""
     whole = math.ceil(seconds)
     return f"{whole // 3600:02d}:{whole // 60 % 60:02d}:{whole % 60:02d}"
-
-
-def _minutes(seconds: float) -> int:
-    """Rounded up to a minute: the filter `minutes`."""
-    return math.ceil(seconds / 60)
-
-
-def _pbs_name(name: str) -> str:
-    """What PBS accepts: at most 15 letters and digits, a letter first."""
-    return re.sub(r"^[^A-Za-z]+|[^A-Za-z0-9]", "", name)[:15]
 
 
 def _directive(option: str, prefix: str) -> str:
@@ -61,10 +46,12 @@ def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
         keep_trailing_newline=True,
     )
     env.filters |= {
-        "sh": _quote,
+        "sh": lambda value: shlex.quote(str(value)),
+        "json": json.dumps,
         "hms": _hms,
-        "minutes": _minutes,
-        "pbs_name": _pbs_name,
+        "minutes": lambda seconds: math.ceil(seconds / 60),
+        # At most 15 letters and digits, a letter first.
+        "pbs_name": lambda name: re.sub(r"^[^A-Za-z]+|[^A-Za-z0-9]", "", name)[:15],
         "directive": _directive,
         "bytes": in_bytes,
         "line": shell.one_line,

@@ -4,19 +4,17 @@
 What it finds is written with how it was found; what it cannot know is marked `CHECK`.
 """
 
-import json
 import os
 import re
 import socket
 from dataclasses import replace
 from pathlib import Path
 
-import jinja2
-
 from iogauge.common.paths import is_checkout
 from iogauge.measure.new_site import mounts, schedulers
 from iogauge.measure.new_site.machine import Machine, find_modules
 from iogauge.measure.new_site.schedulers import Partition
+from reframe_tests.jobs.render import environment
 from reframe_tests.machine.memory import memory
 
 COMPILERS = ("mpicc.openmpi", "mpicc.mpich", "mpicc", "cc")
@@ -40,25 +38,22 @@ def site_file(name: str, machine: Machine) -> str:
     cc, library, command = compiler(machine)
     host = socket.gethostname().split(".")[0]
     parts = batch.partitions or [Partition("batch", "")]
-    environment = jinja2.Environment(
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["json"] = json.dumps
-    return environment.from_string(TEMPLATE.read_text()).render(
-        name=name,
-        host=host,
-        hostnames=re.sub(r"\d+", r"\\d+", re.escape(host)),
-        file_systems=mounts.entries(machine, bool(batch.partitions)),
-        batch=batch,
-        partitions=[replace(p, name=re.sub(r"[^A-Za-z0-9_-]", "_", p.name)) for p in parts],
-        cores=os.cpu_count() or 1,
-        memory=memory(),
-        software=find_modules(machine),
-        in_checkout=is_checkout(),
-        compiler=cc,
-        library=library,
-        command=command,
+    return (
+        environment()
+        .from_string(TEMPLATE.read_text())
+        .render(
+            name=name,
+            host=host,
+            hostnames=re.sub(r"\d+", r"\\d+", re.escape(host)),
+            file_systems=mounts.entries(machine, bool(batch.partitions)),
+            batch=batch,
+            partitions=[replace(p, name=re.sub(r"[^A-Za-z0-9_-]", "_", p.name)) for p in parts],
+            cores=os.cpu_count() or 1,
+            memory=memory(),
+            software=find_modules(machine),
+            in_checkout=is_checkout(),
+            compiler=cc,
+            library=library,
+            command=command,
+        )
     )

@@ -12,34 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from reframe_tests.jobs import registry
-from reframe_tests.jobs.schedulers.command import CommandJob, CommandScheduler, NotUnderstood, both
+from reframe_tests.jobs.schedulers.command import CommandScheduler, NotUnderstood, both
 
 EXIT_CODE = re.compile(r"task completed normally with an exit code of (-?\d+)")
 
 
-class CobaltJob(CommandJob):
-    """A job of Cobalt."""
-
-    template = "cobalt.sh.j2"
-
-    @property
-    def log_file(self) -> Path:
-        """The template's `--debuglog`."""
-        return Path(self.workdir) / f"{self.name}.cobaltlog"
-
-
 @registry.scheduler("cobalt.j2")
 class CobaltScheduler(CommandScheduler):
-    """qsub, qstat, qdel of Cobalt."""
-
+    template = "cobalt.sh.j2"
     submit_command = ["qsub"]
     cancel_command = ["qdel"]
     pending_states = frozenset(
         {"queued", "user_hold", "admin_hold", "dep_hold", "dep_fail", "maxrun_hold"}
     )
-
-    def make_job(self, *args: Any, **kwargs: Any) -> CobaltJob:
-        return CobaltJob(*args, **kwargs)
 
     def submit(self, job: Any) -> None:
         """In script mode Cobalt executes the file itself."""
@@ -65,7 +50,8 @@ class CobaltScheduler(CommandScheduler):
 
     def note_the_end(self, job: Any) -> None:
         try:
-            log = job.log_file.read_text(errors="replace")
+            # The template's `--debuglog`.
+            log = (Path(job.workdir) / f"{job.name}.cobaltlog").read_text(errors="replace")
         except OSError:
             return  # the script's own exit_status remains
         if match := EXIT_CODE.search(log):

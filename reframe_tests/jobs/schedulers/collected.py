@@ -17,16 +17,13 @@ NAMES = ("local.j2", "slurm.j2", "squeue.j2", "pbs.j2", "torque.j2", "cobalt.j2"
 
 
 class CarriedJob(sched.Job):
-    """A job that ran on another machine, or before."""
-
     has_ended = False
 
 
 class CarriedScheduler(CommandScheduler):
     """Fetches files: a job has ended once it is submitted."""
 
-    def make_job(self, *args: Any, **kwargs: Any) -> CarriedJob:
-        return CarriedJob(*args, **kwargs)
+    job, template = CarriedJob, ""
 
     def submit(self, job: Any) -> None:
         stage = Path(job.workdir)

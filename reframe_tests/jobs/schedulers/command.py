@@ -19,14 +19,12 @@ from reframe.core.exceptions import (
     SpawnedProcessError,
 )
 
-from reframe_tests.jobs.schedulers.templated import TemplatedJob
+from reframe_tests.jobs.schedulers.templated import Templated, TemplatedJob
 
 PATIENCE = 3
 
 
 class CommandJob(TemplatedJob, sched.Job):
-    """A job of such a batch system."""
-
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.has_ended = False
@@ -37,9 +35,10 @@ class NotUnderstood(Exception):
     """A command's answer that its manual does not show."""
 
 
-class CommandScheduler(sched.JobScheduler):
+class CommandScheduler(Templated, sched.JobScheduler):
     """Submit, poll and cancel by commands."""
 
+    job = CommandJob
     # For children: the words of each command, without the job.
     submit_command: list[str]
     cancel_command: list[str]
@@ -47,8 +46,6 @@ class CommandScheduler(sched.JobScheduler):
 
     def __init__(self) -> None:
         self._submit_timeout = self.get_option("job_submit_timeout")
-
-    # ---------------------------------------------------------------- for children to define
 
     def id_of_submission(self, answer: str) -> str:
         """The job's id; `NotUnderstood`."""
@@ -60,8 +57,6 @@ class CommandScheduler(sched.JobScheduler):
 
     def note_the_end(self, job: Any) -> None:
         """Set `_exitcode`, if the system reports it."""
-
-    # ---------------------------------------------------------------- ReFrame's questions
 
     def emit_preamble(self, job: Any) -> list[str]:
         """None: the directives are in the template."""
@@ -125,8 +120,6 @@ class CommandScheduler(sched.JobScheduler):
             self.cancel(job)
             job._exception = JobError("maximum pending time exceeded", job.jobid)
 
-    # ---------------------------------------------------------------- for children to use
-
     def ask(self, words: list[str]) -> Any:
         """Run a command; its status is up to the caller. A missing one is named."""
         try:
@@ -149,5 +142,4 @@ def quoted(words: list[str]) -> str:
 
 
 def both(done: Any) -> str:
-    """All output of a command, for a message."""
     return repr((done.stdout + done.stderr).strip() or "no output at all")

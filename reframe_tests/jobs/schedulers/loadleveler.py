@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from reframe_tests.jobs import registry
-from reframe_tests.jobs.schedulers.command import CommandJob, CommandScheduler, NotUnderstood, both
+from reframe_tests.jobs.schedulers.command import CommandScheduler, NotUnderstood, both
 
 SUBMITTED = re.compile(r'llsubmit: The job "([^"]+)" has been submitted')
 GONE = "llq: There is currently no job status to report"
@@ -19,23 +19,13 @@ GONE = "llq: There is currently no job status to report"
 ENDED = frozenset({"C", "CA", "RM", "X", "TX", "NR"})
 
 
-class LoadLevelerJob(CommandJob):
-    """A job of LoadLeveler, of one step."""
-
-    template = "loadleveler.sh.j2"
-
-
 @registry.scheduler("loadleveler.j2")
 class LoadLevelerScheduler(CommandScheduler):
-    """llsubmit, llq, llcancel."""
-
+    template = "loadleveler.sh.j2"
     submit_command = ["llsubmit"]
     cancel_command = ["llcancel"]
     # Idle, not queued, held (user, system, both), deferred.
     pending_states = frozenset({"I", "NQ", "H", "S", "HS", "D"})
-
-    def make_job(self, *args: Any, **kwargs: Any) -> LoadLevelerJob:
-        return LoadLevelerJob(*args, **kwargs)
 
     def id_of_submission(self, answer: str) -> str:
         match = SUBMITTED.search(answer)

@@ -16,7 +16,7 @@ from reframe.core.schedulers.local import LocalJobScheduler, _LocalJob
 
 from iogauge.common.guard import Guard
 from reframe_tests.jobs import registry
-from reframe_tests.jobs.schedulers.templated import TemplatedJob
+from reframe_tests.jobs.schedulers.templated import Templated, TemplatedJob
 
 # How long a job may take to remove its files, in seconds.
 PATIENCE = 10
@@ -32,9 +32,7 @@ def guard() -> Guard:
 
 
 class TemplatedLocalJob(TemplatedJob, _LocalJob):
-    """A local job with a templated script."""
-
-    template = "local.sh.j2"
+    pass
 
 
 def wait_for_an_end(processes: list[int], seconds: float = LOOK) -> None:
@@ -51,11 +49,8 @@ def wait_for_an_end(processes: list[int], seconds: float = LOOK) -> None:
 
 
 @registry.scheduler("local.j2", local=True)
-class TemplatedLocalScheduler(LocalJobScheduler):
-    """ReFrame's `local`, with templated scripts."""
-
-    def make_job(self, *args: Any, **kwargs: Any) -> TemplatedLocalJob:
-        return TemplatedLocalJob(*args, **kwargs)
+class TemplatedLocalScheduler(Templated, LocalJobScheduler):
+    job, template = TemplatedLocalJob, "local.sh.j2"
 
     def submit(self, job: Any) -> None:
         """ReFrame's own takes a path with a blank in it for a command and its options."""

@@ -11,7 +11,7 @@ from reframe.core.schedulers.pbs import PbsJobScheduler, TorqueJobScheduler, _Pb
 
 from reframe_tests.jobs import registry
 from reframe_tests.jobs.schedulers.command import PATIENCE, both, give_up
-from reframe_tests.jobs.schedulers.templated import TemplatedJob
+from reframe_tests.jobs.schedulers.templated import Templated, TemplatedJob
 
 # `123.server`, `123`, an array's `123[].server`.
 JOB_ID = re.compile(r"\d+(\[\d*\])?(\.\S+)?")
@@ -29,22 +29,15 @@ OUTPUT_PATIENCE = 30.0
 
 
 class TemplatedPbsJob(TemplatedJob, _PbsJob):
-    """A PBS job with a templated script."""
-
-    template = "pbs.sh.j2"
     misunderstood = 0
     ended_at: float | None = None
 
 
-class TemplatedTorqueJob(TemplatedPbsJob):
-    """A Torque job with a templated script."""
-
-    template = "torque.sh.j2"
-
-
-class Careful:
+class Careful(Templated):
     """Mixed in before a stock back end, which takes the first word of any answer for a job's id,
     takes an answer without the job for its end, and waits for ever for output that never comes."""
+
+    job = TemplatedPbsJob
 
     def submit(self, job: Any) -> None:
         super().submit(job)  # type: ignore[misc]
@@ -107,15 +100,9 @@ class Careful:
 
 @registry.scheduler("pbs.j2")
 class TemplatedPbsScheduler(Careful, PbsJobScheduler):
-    """ReFrame's `pbs`, with templated scripts."""
-
-    def make_job(self, *args: Any, **kwargs: Any) -> TemplatedPbsJob:
-        return TemplatedPbsJob(*args, **kwargs)
+    template = "pbs.sh.j2"
 
 
 @registry.scheduler("torque.j2")
 class TemplatedTorqueScheduler(Careful, TorqueJobScheduler):
-    """ReFrame's `torque`, with templated scripts."""
-
-    def make_job(self, *args: Any, **kwargs: Any) -> TemplatedTorqueJob:
-        return TemplatedTorqueJob(*args, **kwargs)
+    template = "torque.sh.j2"

@@ -2,18 +2,15 @@
 """`slurm.j2` (job states by `sacct`) and `squeue.j2` (by `squeue`, without accounting)."""
 
 import re
-from typing import Any
 
 from reframe.core.schedulers.slurm import SlurmJobScheduler, SqueueJobScheduler, _SlurmJob
 
 from reframe_tests.jobs import registry
-from reframe_tests.jobs.schedulers.templated import TemplatedJob
+from reframe_tests.jobs.schedulers.templated import Templated, TemplatedJob
 
 
 class TemplatedSlurmJob(TemplatedJob, _SlurmJob):
-    """A Slurm job with a templated script."""
-
-    template = "slurm.sh.j2"
+    pass
 
 
 # Why a job is pending, if waiting does not help (Slurm's "Job Reason Codes").
@@ -30,22 +27,21 @@ class HopelessReasons(list[str]):
         return super().__contains__(reason) or bool(NEVER.fullmatch(str(reason)))
 
 
-class Templated:
+class Hopeful(Templated):
     """Mixed in before a stock back end."""
+
+    job, template = TemplatedSlurmJob, "slurm.sh.j2"
 
     def __init__(self) -> None:
         super().__init__()
         self._cancel_reasons = HopelessReasons(self._cancel_reasons)  # type: ignore[has-type]
 
-    def make_job(self, *args: Any, **kwargs: Any) -> TemplatedSlurmJob:
-        return TemplatedSlurmJob(*args, **kwargs)
-
 
 @registry.scheduler("slurm.j2")
-class TemplatedSlurmScheduler(Templated, SlurmJobScheduler):
+class TemplatedSlurmScheduler(Hopeful, SlurmJobScheduler):
     """ReFrame's `slurm`, with templated scripts."""
 
 
 @registry.scheduler("squeue.j2")
-class TemplatedSqueueScheduler(Templated, SqueueJobScheduler):
+class TemplatedSqueueScheduler(Hopeful, SqueueJobScheduler):
     """ReFrame's `squeue`, with templated scripts."""

@@ -42,10 +42,23 @@ def with_quoted_values(script: str, environs: list[Any]) -> str:
     return script
 
 
+class Templated:
+    """Mixed in before a stock back end. `job`: the class of its jobs; `template`: the file of their
+    scripts in templates/."""
+
+    job: type
+    template: str
+
+    def make_job(self, *args: Any, **kwargs: Any) -> Any:
+        made = self.job(*args, **kwargs)
+        made.template = self.template
+        return made
+
+
 class TemplatedJob:
     """Mixed in before a stock job class.
 
-    `template`: the file in templates/. `script_values`: what the test hands to the template
+    `script_values`: what the test hands to the template
     (`IoBenchmark.script_values`); without it, as for a build or somebody else's test, the stock
     script stays.
     """
