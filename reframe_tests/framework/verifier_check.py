@@ -68,10 +68,7 @@ WITHOUT_METHOD = ("replay",)
 
 
 def patterns() -> list[str]:
-    """All of the kernels' patterns that a method writes."""
-    rows = tables.rows("patterns/patterns.def", "IO_PATTERN")
-    names = [row[0].replace("_", "-") for row in rows]
-    return [name for name in names if name not in WITHOUT_METHOD]
+    return [name for name in tables.names("patterns") if name not in WITHOUT_METHOD]
 
 
 def problem(pattern: str, written: Any, read: Any, offset: int) -> str | None:
@@ -159,7 +156,6 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
         self.hand_to_the_job(self.script_values())
 
     def script_values(self) -> dict[str, Any]:
-        """The variables of the job script's template (docs/reference/job-script.md)."""
         draw = random.Random(self.seed or None)
         programs = []
         for pattern in patterns():

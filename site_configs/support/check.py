@@ -14,8 +14,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
-from iogauge.common import json_file
-from iogauge.common.paths import KERNELS
+from iogauge.common import json_file, tables
 from iogauge.common.text import one_line, unknown
 from reframe_tests.jobs.schedulers import NAMES as SCHEDULERS
 from reframe_tests.machine.striping import ANSWERS, in_bytes
@@ -32,16 +31,12 @@ SCHEMA = json_file.read(Path(__file__).parent / "site.schema.json")
 # ReFrame's names for no modules system.
 NO_MODULES = ("", "nomod")
 CEPH_UNIT = 65536  # bytes; stripe units are multiples of it
-PATTERNS = KERNELS / "patterns" / "patterns.def"
 
 
 def problems(site: Any) -> Iterator[str]:
     """All problems of a site, each beginning with its key. If types are wrong, only those."""
     wrong = list(dict.fromkeys(of_types(site)))
     yield from (one_line(problem, LONGEST) for problem in wrong or of_meaning(site))
-
-
-# ---------------------------------------------------------------- types and forms
 
 
 def of_types(site: Any, schema: Any = SCHEMA) -> Iterator[str]:
@@ -87,8 +82,6 @@ def place(site: Any, path: list[str | int]) -> str:
         return ".".join([f"{kind}{name_of(2)}", *map(str, path[2:])])
     return ".".join(map(str, path)) or "site_configuration"
 
-
-# ---------------------------------------------------------------- what depends on several keys
 
 # What a manual's example has as the account to charge.
 PLACEHOLDER = re.compile(
@@ -155,10 +148,10 @@ def of_entry(at: str, entry: dict[str, Any]) -> Iterator[str]:
     prefix = entry.get("prefix", "")
     if prefix and not prefix.endswith(":"):
         yield f"{at}.prefix: {prefix!r} does not end with a colon"
-    known = patterns()
+    known = tables.names("patterns")
     for number, rule in enumerate(entry.get("hints_where", [])):
         for name in rule.get("patterns", []):
-            if known and name not in known:
+            if name not in known:
                 yield f"{at}.hints_where.{number}.patterns: {unknown(name, known)}"
     striping = entry.get("striping") or {"kind": "gpfs"}
     kind = striping.get("kind", "")
@@ -182,12 +175,3 @@ def of_ceph(at: str, count: int, size: int) -> Iterator[str]:
         yield f"{at}.count: {count} is not a number of objects, 1 or more"
     if size % CEPH_UNIT or not size:
         yield f"{at}.size: {size} is not a multiple of {CEPH_UNIT} bytes"
-
-
-def patterns() -> list[str]:
-    """iokernel's patterns; none if its sources are not here."""
-    try:
-        text = PATTERNS.read_text()
-    except OSError:
-        return []
-    return [name.replace("_", "-") for name in re.findall(r"^IO_PATTERN\((\w+)", text, re.M)]

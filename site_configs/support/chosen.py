@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.common import paths
-from site_configs.support import abi, common, debian, standard_abi, wheels
+from site_configs.support import abi, common, debian, wheels
 
 # By prefix; all others are Debian's.
-KINDS = {kind.BEGIN: kind.stack for kind in (wheels, abi, standard_abi)}
-KINDS[wheels.PREFIX] = wheels.in_prefix
+KINDS = {
+    wheels.BEGIN: wheels.stack, "abi": abi.stack, "standard": abi.standard,
+    wheels.PREFIX: wheels.in_prefix,
+}  # fmt: skip
 
 
 def stack(name: str) -> dict[str, Any]:

@@ -134,11 +134,6 @@ def logging() -> list[dict[str, Any]]:
     ]
 
 
-def storage() -> list[dict[str, Any]]:
-    """The `storage` section: ReFrame's database, for --performance-compare and similar."""
-    return [{"enable": True, "sqlite_db_file": str(OUTPUT / "reports" / "results.db")}]
-
-
 def folders() -> dict[str, str]:
     """A system's keys for results and scratch stages: below `output/`."""
     return {"outputdir": str(OUTPUT), "stagedir": str(OUTPUT / "stage")}
@@ -318,7 +313,9 @@ def checked(site: dict[str, Any], file: str = "") -> dict[str, Any]:
     """The site unchanged; `ConfigError` names file and key of a mistake. `file`: default the
     caller's."""
     file = file or inspect.stack()[1].filename
-    site.setdefault("storage", storage())
+    # ReFrame's database, for --performance-compare and similar.
+    database = {"enable": True, "sqlite_db_file": str(OUTPUT / "reports" / "results.db")}
+    site.setdefault("storage", [database])
     wrong = [f"{file}: {problem}" for problem in check.problems(site)]
     if wrong:
         raise ConfigError("; ".join(wrong))

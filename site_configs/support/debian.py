@@ -120,11 +120,6 @@ def pnetcdf_features(debian: Debian) -> list[str]:
     return ["pnetcdf", *(["pnetcdf-aggregation"] if debian.is_newer else [])]
 
 
-def pnetcdf_needs(debian: Debian) -> dict[str, list[dict[str, str]]]:
-    needs = [debian.need("/usr/include/pnetcdf.h", "libpnetcdf-dev")]
-    return dict.fromkeys(pnetcdf_features(debian), needs)
-
-
 def cgns_features(debian: Debian, mpi: str) -> list[str]:
     """With calls that write several arrays at once, if the CGNS that was built has them."""
     return ["cgns", *(["cgns-multi"] if has_cgns_multi(debian.prefix(mpi)) else [])]
@@ -139,29 +134,13 @@ def has_cgns_multi(prefix: Path) -> bool:
     return version is not None and int(version[1]) >= 4400
 
 
-def cgns_needs(debian: Debian, mpi: str) -> dict[str, list[dict[str, str]]]:
-    needs = [built("include/pcgnslib.h", debian, mpi)]
-    return dict.fromkeys(cgns_features(debian, mpi), needs)
-
-
 def openmpi_options() -> list[str]:
     as_root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
     return ["--oversubscribe", "--bind-to none", *as_root]
 
 
-def openmpi_components(debian: Debian) -> list[str]:
-    """Its MPI-IO components. Version 4, of Debian 12, has one that 5 lacks."""
-    older = [] if debian.is_newer else ["two_phase"]
-    return ["dynamic", "dynamic_gen2", "individual", *older, "vulcan", "romio"]
-
-
 # Debian builds it only for Open MPI, apart from the serial one.
 NETCDF4 = f"/usr/lib/{platform.machine()}-linux-gnu/netcdf/mpi"
-
-
-def adios2_features(debian: Debian) -> list[str]:
-    """Debian 13 has it, for Open MPI; release.sh installs it in its root, setup.sh does not."""
-    return ["adios2"] if debian.release else []
 
 
 LIMITS: dict[str, dict[str, Any]] = {
@@ -214,6 +193,7 @@ def of_debian(
     needs: dict[str, Any], **extras: Any,
 ) -> dict[str, Any]:  # fmt: skip
     """What all of Debian's stacks have: MPI, HDF5, and CGNS that was built for them."""
+    cgns = [built("include/pcgnslib.h", debian, mpi)]
     return entry(
         debian.stack(mpi),
         mpi,
@@ -224,7 +204,7 @@ def of_debian(
             "build": debian.build_tools(),
             **needs,
             **hdf5_needs(debian, mpi),
-            **cgns_needs(debian, mpi),
+            **dict.fromkeys(cgns_features(debian, mpi), cgns),
         },
         cmake={
             "mpi": [f"-DCMAKE_C_COMPILER=mpicc.{mpi}"],
@@ -240,27 +220,28 @@ def of_debian(
 def openmpi(debian: Debian = HERE) -> dict[str, Any]:
     """Debian's Open MPI, HDF5 and PnetCDF, and CGNS built for it."""
     peak = [] if debian.release else ["peak"]
-    adios2 = "-DIOKERNEL_ADIOS2_ROOT=/usr" if debian.release else "-DIOKERNEL_ADIOS2=OFF"
+    # Debian 13 has it, for Open MPI; release.sh installs it in its root, setup.sh does not.
+    adios2 = ["adios2"] if debian.release else []
+    # A component of MPI-IO that version 4 has, of Debian 12, and 5 lacks.
+    older = [] if debian.is_newer else ["two_phase"]
+    pnetcdf = [debian.need("/usr/include/pnetcdf.h", "libpnetcdf-dev")]
     return of_debian(
         debian,
         "openmpi",
         "libmpi.so.40",
-        features=[
-            *("netcdf4", *adios2_features(debian)),
-            *(*pnetcdf_features(debian), *peak, "components"),
-        ],
+        features=["netcdf4", *adios2, *pnetcdf_features(debian), *peak, "components"],
         cmake={
             "pnetcdf": ["-DIOKERNEL_PNETCDF_ROOT=/usr"],
             "netcdf4": [f"-DIOKERNEL_NETCDF4_ROOT={NETCDF4}"],
-            "adios2": [adios2],
+            "adios2": ["-DIOKERNEL_ADIOS2_ROOT=/usr" if adios2 else "-DIOKERNEL_ADIOS2=OFF"],
         },
         needs={
             "mpi": debian.mpi_tools("openmpi", "libopenmpi-dev", "openmpi-bin"),
-            **pnetcdf_needs(debian),
+            **dict.fromkeys(pnetcdf_features(debian), pnetcdf),
             "netcdf4": [debian.need(f"{NETCDF4}/include/netcdf_par.h", "libnetcdf-mpi-dev")],
             "adios2": [debian.need("/usr/include/adios2_c.h", "libadios2-mpi-c-dev")],
         },
-        components=openmpi_components(debian),
+        components=["dynamic", "dynamic_gen2", "individual", *older, "vulcan", "romio"],
     )
 
 

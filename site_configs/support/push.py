@@ -71,7 +71,6 @@ def document(record: Any, extras: Any, ignored: Any) -> str | None:
 
 
 def mapping() -> dict[str, Any]:
-    """The mapping of an index that takes the documents."""
     fields = {field: {"type": kind} for field, (kind, _) in FIELDS.items()}
     values = {"path_match": f"{VALUES}.*", "mapping": {"type": "double"}}
     return {
