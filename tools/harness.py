@@ -92,16 +92,12 @@ def session(which: list[str], cases: int) -> tuple[float, int]:
         return cpu, memory
 
 
-def of_a_case(which: list[str]) -> float:
-    few, more = (session(which, cases)[0] for cases in (FEW, MORE))
-    return (more - few) / (MORE - FEW)
-
-
 def each_case(pairs: int) -> None:
     found: dict[str, list[float]] = {"a case of S3d null": [], "ReFrame's floor": []}
     for _ in range(pairs):
         for values, which in zip(found.values(), (SMALLEST, FLOOR), strict=True):
-            values.append(1000 * of_a_case(which))
+            few, more = (session(which, cases)[0] for cases in (FEW, MORE))
+            values.append(1000 * (more - few) / (MORE - FEW))
     for who, values in found.items():
         spread = f"{min(values):.1f} to {max(values):.1f}"
         print(f"{who:20} {median(values):5.1f} ms of CPU ({spread}, {pairs} pairs)")

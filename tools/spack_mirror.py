@@ -11,7 +11,6 @@ that are optional and have an archive). Exit status: 1 if something is missing t
 """
 
 import argparse
-import hashlib
 import re
 import shutil
 import subprocess
@@ -20,6 +19,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from iogauge.analysis.bundle.manifest import digest
 from iogauge.common.files import write_whole
 from iogauge.common.paths import ROOT
 
@@ -71,18 +71,10 @@ def read(table: Path) -> list[Archive]:
     return found
 
 
-def sum_of(file: Path) -> str:
-    found = hashlib.sha256()
-    with file.open("rb") as stream:
-        while block := stream.read(1 << 20):
-            found.update(block)
-    return found.hexdigest()
-
-
 def given(folders: Sequence[Path]) -> dict[str, Path]:
     """The archives in the folders, by their sha256."""
     files = (file for folder in folders for file in sorted(folder.rglob("*")))
-    return {sum_of(file): file for file in files if file.is_file() and ENDING.search(file.name)}
+    return {digest(file): file for file in files if file.is_file() and ENDING.search(file.name)}
 
 
 def debian() -> str | None:
@@ -124,7 +116,7 @@ def bring(archive: Archive, here: dict[str, Path], source: str | None, mirror: P
     """Put it into the mirror. Why that cannot be done, else None."""
     into = place(archive, mirror)
     into.parent.mkdir(parents=True, exist_ok=True)
-    if into.is_file() and sum_of(into) == archive.sha256:
+    if into.is_file() and digest(into) == archive.sha256:
         return None
     if file := here.get(archive.sha256):
         shutil.copyfile(file, into)

@@ -36,11 +36,6 @@ def in_sessions(base: Floats, new: Floats) -> list[gate.Evidence]:
     ]  # fmt: skip
 
 
-def _breaks(cases: list[gate.Evidence], method: gate.Method = "holm") -> bool:
-    decisions = gate.decide(cases, 0.0, method=method)
-    return gate.is_slower(cases, 0.0) or any(one.outcome == "slower" for one in decisions)
-
-
 def false_alarms(noise: str, cases: int, gates: int, *, alone: bool = False) -> float:
     """The part of gates that break although nothing changed: of pairs in one session, or `alone`,
     of 12 sessions on each side."""
@@ -52,7 +47,8 @@ def false_alarms(noise: str, cases: int, gates: int, *, alone: bool = False) -> 
             found = in_sessions(both[:, : interval.JOBS], both[:, interval.JOBS :])
         else:
             found = in_pairs(*session(noise, generator, cases, ROUNDS))
-        broken += _breaks(found)
+        decided = (one.outcome for one in gate.decide(found, 0.0))
+        broken += gate.is_slower(found, 0.0) or "slower" in decided
     return broken / gates
 
 
