@@ -1,2 +1,1 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tools for those who work on iogauge itself: `make bench`."""

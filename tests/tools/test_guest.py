@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from tools.guest import __main__ as guest
-from tools.guest.__main__ import Kernel, NoGuest
+from tools.guest.__main__ import Kernel
 from tools.mounted_fs import in_guest, kinds
 from tools.mounted_fs.kinds import How, Kind, Needs
-from tools.mounted_fs.processes import configure, orangefs
+from tools.mounted_fs.processes import CannotMount, configure, orangefs
 from tools.mounted_fs.table import shared
 
 LINUX = Kernel("6.1", Path("/nowhere"))
@@ -55,7 +55,7 @@ def test_a_guest_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> 
         return started[-1]
 
     monkeypatch.setattr(guest.subprocess, "Popen", start)
-    with pytest.raises(NoGuest, match="did not end within"):
+    with pytest.raises(CannotMount, match="did not end within"):
         guest.boot(program("import time; time.sleep(60)"), 0)
     assert started[0].poll() is not None
 

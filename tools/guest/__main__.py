@@ -47,10 +47,6 @@ MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_blk", "ext4")
 COMMANDS = ("qemu-system-x86_64", "depmod", "busybox", "mkfs.ext4", "apt-get")
 
 
-class NoGuest(CannotMount):
-    """Why there is none, in one line."""
-
-
 @dataclass(frozen=True)
 class Kernel:
     version: str
@@ -74,7 +70,7 @@ def kernel() -> Kernel:
     text = run("apt-cache", "depends", META)
     found = re.search(r"Depends: linux-image-(\S+)", text)
     if not found:
-        raise NoGuest(f"apt-cache knows no {META}: apt-get update")
+        raise CannotMount(f"apt-cache knows no {META}: apt-get update")
     package = f"linux-image-{found[1]}"
     print(f"guest: fetching Debian's {package} (70 MB)", flush=True)
     FOLDER.mkdir(parents=True, exist_ok=True)
@@ -209,13 +205,13 @@ def boot(words: list[str], seconds: int) -> None:
     try:
         subprocess.run(words, stdin=subprocess.DEVNULL, timeout=most, check=False)
     except subprocess.TimeoutExpired:
-        raise NoGuest(f"the guest did not end within {most} s") from None
+        raise CannotMount(f"the guest did not end within {most} s") from None
 
 
 def run_in(command: list[str], minutes: int, mib: int, keep: Path) -> int:
     """The command's exit status; `CannotMount` where it did not run to its end."""
     if missing := lacking():
-        raise NoGuest(missing)
+        raise CannotMount(missing)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop)
     keep.parent.mkdir(parents=True, exist_ok=True)
@@ -230,7 +226,7 @@ def run_in(command: list[str], minutes: int, mib: int, keep: Path) -> int:
         try:
             return int((work / "out" / "status").read_text())
         except (OSError, ValueError):
-            raise NoGuest("the guest ended before its command did") from None
+            raise CannotMount("the guest ended before its command did") from None
 
 
 def main(words: list[str]) -> int:

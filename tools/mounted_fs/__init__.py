@@ -1,2 +1,1 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""File systems mounted for tests: `make test-fs`."""

@@ -145,12 +145,9 @@ def run_session(options: Options, front: list[str]) -> int:
             signal.alarm(int(PATIENCE))
         caught.append(number)
 
-    def give_up(*_: object) -> None:
-        session.kill()
-
     for number in SIGNALS:
         signal.signal(number, hand_on)
-    signal.signal(signal.SIGALRM, give_up)
+    signal.signal(signal.SIGALRM, lambda *_: session.kill())
     status = session.wait()
     signal.alarm(0)
     if caught:

@@ -61,8 +61,7 @@ def built_here() -> Path:
     folder = BUILDS / "guest"
     for stack in (entry["name"] for entry in local.site_configuration["environments"]):
         if not kernels.missing(stack):
-            more = ("-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF")
-            kernels.build(stack, folder / stack, *more)
+            kernels.build(stack, folder / stack, *kernels.RELEASE)
     return folder
 
 
