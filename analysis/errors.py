@@ -25,14 +25,6 @@ class MalformedReportError(AnalysisError):
     """The report is not JSON, is truncated, or lacks a required key."""
 
 
-class UnknownReportVersionError(AnalysisError):
-    """The report's data version is not supported."""
-
-
-class EmptySessionError(AnalysisError):
-    """The session ran no test."""
-
-
 class UnknownSchemaError(AnalysisError):
     """A result document has an unknown schema."""
 
@@ -61,10 +53,6 @@ class NothingFoundError(AnalysisError):
 
 class ReferenceFileError(AnalysisError):
     """A file of references or claims violates its schema; the message names the line."""
-
-
-class TooFewSamplesError(AnalysisError):
-    """The answer needs more samples; the message gives the counts."""
 
 
 class UsageError(AnalysisError):

@@ -9,8 +9,8 @@ from ..darshan import dxt
 from ..darshan.header import read_header
 from ..replay.phases import GAP, Phases, find
 from ..replay.trace import POSIX as POSIX_CALLS
-from ..replay.trace import CannotReplayError, Choice, Trace, load
-from .accesses import ACCESS, MPIIO, POSIX, WRITE, CannotBlameError, Traced
+from ..replay.trace import Choice, Trace, load
+from .accesses import ACCESS, MPIIO, POSIX, WRITE, Traced
 
 CALLS = ["read", "write"]
 BELOW = "replayed as the POSIX calls of its MPI library: "
@@ -18,11 +18,7 @@ BELOW = "replayed as the POSIX calls of its MPI library: "
 
 def of_log(path: Path) -> tuple[Traced, Phases]:
     """The accesses, and the pauses common to all processes: a log has no other order."""
-    try:
-        below = load(path, Choice(posix=True))
-        above = load(path)
-    except CannotReplayError as error:
-        raise CannotBlameError(str(error)) from None
+    below, above = load(path, Choice(posix=True)), load(path)
     files = sorted({one.path for trace in (below, above) for one in trace.files})
     tables = [_table(below, POSIX, files)]
     if any(one.level != POSIX_CALLS for one in above.files):

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from iogauge.analysis.blame import accesses, order, sweep
+
 from ..errors import AnalysisError
-from . import clock, order, sweep
 from .accesses import MPIIO, NOT_KNOWN, POSIX, READ, WRITE, Traced, of_recorder
 from .of_log import of_log
 from .order import Numbers, Order
@@ -95,7 +96,7 @@ def find(source: Path, most: int = sweep.MOST_KEPT) -> Blame:
     """From a folder of the recorder's traces, or a Darshan log."""
     if source.is_dir():
         traced = of_recorder(source)
-        clock.share(traced)
+        accesses.share_clock(traced)
         kept = order.of_events(traced)
     else:
         traced, phases = of_log(source)

@@ -18,10 +18,6 @@ _LINE = re.compile(r"([0-9a-f]{64})  (\S+)")
 _SECONDS = 60
 
 
-class SignatureError(AnalysisError):
-    """ssh-keygen is missing, or cannot sign."""
-
-
 def digest(path: Path) -> str:
     found = hashlib.sha256()
     with path.open("rb") as file:
@@ -59,10 +55,10 @@ def problems(folder: Path, names: Sequence[str]) -> list[str]:
 
 
 def sign(folder: Path, key: Path) -> None:
-    """Sign MANIFEST with the SSH key `key`. Raises SignatureError."""
+    """Sign MANIFEST with the SSH key `key`. Raises AnalysisError."""
     done = _keygen("sign", "-f", str(key), "-n", NAMESPACE, str(folder / MANIFEST))
     if done.returncode or not (folder / SIGNATURE).exists():
-        raise SignatureError(f"{key}: cannot sign: {_said(done)}")
+        raise AnalysisError(f"{key}: cannot sign: {_said(done)}")
 
 
 def signer(folder: Path, allowed: Path) -> tuple[str, str]:
@@ -90,9 +86,9 @@ def _keygen(action: str, *words: str, given: bytes = b"") -> subprocess.Complete
             timeout=_SECONDS,
         )  # fmt: skip
     except OSError as error:
-        raise SignatureError(f"ssh-keygen (OpenSSH 8.1 or newer): {error.strerror}") from None
+        raise AnalysisError(f"ssh-keygen (OpenSSH 8.1 or newer): {error.strerror}") from None
     except subprocess.TimeoutExpired:
-        raise SignatureError("ssh-keygen waits for something; a key with a passphrase needs an "
+        raise AnalysisError("ssh-keygen waits for something; a key with a passphrase needs an "
                              "agent") from None  # fmt: skip
 
 

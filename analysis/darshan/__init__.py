@@ -1,2 +1,1 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Darshan logs: read, written and made of the recorder's traces."""

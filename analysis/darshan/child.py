@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import EXIT_DATA, AnalysisError
+from . import header as headers
 from . import library as native
 from .convert import convert, short_names
-from .header import OF_OPEN_MPI, is_of_other_order, is_older, is_packed_whole, read_header
+from .header import BrokenLogError
 from .reduce import Record, reduce
 from .versions import KNOWN, RENAMING, absent
 
@@ -40,15 +41,11 @@ MEMORY, MEMORY_PER_BYTE = 2**31, 64
 SegmentRecord = tuple[native.DxtHead, Any]
 
 
-class BrokenLogError(AnalysisError):
-    """The log is truncated, damaged, or of a version that the library does not read."""
-
-
 def read(log: Path, *, heat: bool, segments: bool, ids: bool = False) -> dict[str, Any]:
     """The log's content as plain data (`Log` in log.py)."""
     handle = native.library().darshan_log_open(str(log).encode())
     if not handle:
-        if log.is_file() and is_packed_whole(log):
+        if log.is_file() and headers.is_packed_whole(log):
             raise BrokenLogError(
                 f"{log}: packed as a whole, so of Darshan 2 (before 2015), or packed by hand; "
                 "expected a log of any format since Darshan 3.0, as it was written"
@@ -66,7 +63,7 @@ def read(log: Path, *, heat: bool, segments: bool, ids: bool = False) -> dict[st
     if native.library().darshan_log_get_exe(handle, exe) < 0:
         raise BrokenLogError(f"{log}: its command cannot be read")
     modules = native.modules(handle)
-    header = None if is_older(log) else read_header(log)
+    header = None if headers.is_older(log) else headers.read_header(log)
     lost = [_name(module) for module in modules if module.partial]
     found: dict[str, Any] = {
         "processes": job.processes,
@@ -139,7 +136,7 @@ def _records(
         if result == 0:
             return
         if result < 0 or not pointer.value:
-            what = f"a record of {_name(module)} cannot be read {OF_OPEN_MPI}"
+            what = f"a record of {_name(module)} cannot be read {headers.OF_OPEN_MPI}"
             raise BrokenLogError(f"{log}: {what}")
         yield pointer.value, pointer
         lib.darshan_free(pointer)
@@ -155,7 +152,7 @@ def _files(
     lacks = absent(name, module.version)
     by_file: dict[int, list[Record]] = {}
     unturned: list[int] = []
-    if name == "POSIX" and module.version < ALL_TURNED and is_of_other_order(log):
+    if name == "POSIX" and module.version < ALL_TURNED and headers.is_of_other_order(log):
         unturned = [columns.index(counter) for counter in RENAMING]
     for address, _ in _records(log, handle, module, ctypes.sizeof(kind)):
         entry: Any = kind.from_address(address)

@@ -42,7 +42,7 @@ def write_log(processes: Sequence[RawProcess], log: Path, *, reduce_shared: bool
     partial = _partial_mask(processes)
     handle = lib.darshan_log_create(str(log).encode(), ZLIB, partial)
     if not handle:
-        raise native.DarshanLibraryError(f"{log}: cannot be made")
+        raise AnalysisError(f"{log}: cannot be made")
     try:
         names = _put_head(handle, processes)
         files = _files(processes)
@@ -56,7 +56,7 @@ def write_log(processes: Sequence[RawProcess], log: Path, *, reduce_shared: bool
         lib.darshan_log_close(handle)
     del names  # the library has read it by now
     if not log.exists():
-        raise native.DarshanLibraryError(f"{log}: Darshan's library refused what it was given")
+        raise AnalysisError(f"{log}: Darshan's library refused what it was given")
     log.chmod(0o644)
 
 

@@ -40,8 +40,8 @@ OF_OPEN_MPI = (
 )
 
 
-class HeaderError(AnalysisError):
-    """The log has another format, or a module in it is damaged."""
+class BrokenLogError(AnalysisError):
+    """The log is truncated, damaged, or of a format or version that the library does not read."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,9 @@ class Header:
         other."""
         offset, length = self.places[module]
         if self.compression != ZLIB:
-            raise HeaderError(f"{self.log}: compressed in way {self.compression}, not by zlib")
+            raise BrokenLogError(f"{self.log}: compressed in way {self.compression}, not by zlib")
         if offset + length > self.log.stat().st_size:
-            raise HeaderError(f"{self.log}: {NAMES[module]} is cut off")
+            raise BrokenLogError(f"{self.log}: {NAMES[module]} is cut off")
         with self.log.open("rb") as file:
             file.seek(offset)
             left, room = length, MOST_BYTES
@@ -89,7 +89,7 @@ class Header:
                     found = stream.decompress(rest, min(PIECE, room))
                 except zlib.error as error:
                     what = f"{self.log}: {NAMES[module]} is damaged: {error} {OF_OPEN_MPI}"
-                    raise HeaderError(what) from None
+                    raise BrokenLogError(what) from None
                 room -= len(found)
                 if found:
                     yield found
@@ -97,7 +97,7 @@ class Header:
                 if not room and not stream.eof:
                     break
             if length and not stream.eof:
-                raise HeaderError(f"{self.log}: {NAMES[module]} is cut off")
+                raise BrokenLogError(f"{self.log}: {NAMES[module]} is cut off")
 
 
 def is_older(log: Path) -> bool:
@@ -123,7 +123,7 @@ def _order(head: bytes) -> Order:
 
 
 def read_header(log: Path) -> Header:
-    """`HeaderError` if the log is truncated or has another format."""
+    """`BrokenLogError` if the log is truncated or has another format."""
     with log.open("rb") as file:
         head = file.read(HEAD.size)
     format_ = head[: len(FORMAT)]
@@ -132,15 +132,15 @@ def read_header(log: Path) -> Header:
         (HEAD, NAMES),
     )
     if len(head) < layout.size:
-        raise HeaderError(f"{log}: not a Darshan log, or truncated")
+        raise BrokenLogError(f"{log}: not a Darshan log, or truncated")
     order = _order(head)
     of_log = struct.Struct(order + layout.format[1:])
     version, magic, compression, partial, _, _, *rest = of_log.unpack_from(head)
     if magic != MAGIC:
-        raise HeaderError(f"{log}: not a Darshan log, or damaged: its magic number is {magic}")
+        raise BrokenLogError(f"{log}: not a Darshan log, or damaged: its magic number is {magic}")
     if not OLDEST <= format_ <= FORMAT:
         text = version.rstrip(b"\0").decode(errors="replace")
-        raise HeaderError(
+        raise BrokenLogError(
             f"{log}: log format {text}, this reads {OLDEST.decode()} to {FORMAT.decode()}"
         )
     pairs = dict(zip(names, zip(rest[::2], rest[1::2], strict=False), strict=False))

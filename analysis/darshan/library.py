@@ -35,10 +35,6 @@ MOUNT_ROOM = 3015
 METADATA_ROOM = 1024
 
 
-class DarshanLibraryError(AnalysisError):
-    """The library is not installed, or a call failed."""
-
-
 class Job(ctypes.Structure):
     _fields_ = [
         ("uid", c_int64),
@@ -84,7 +80,7 @@ NameNode._fields_ = [
 
 
 def path() -> Path:
-    """The library's file. `DarshanLibraryError` if neither wheel brought it."""
+    """The library's file. `AnalysisError` if neither wheel brought it."""
     folders = [Path(__file__).parent]  # hatch_build.py puts it there
     found = importlib.util.find_spec("darshan")
     if found and found.origin:
@@ -93,7 +89,7 @@ def path() -> Path:
         for library in sorted(folder.glob("libdarshan-util*.so*")):
             return library
     command = f"{sys.executable} -m pip install --no-deps darshan"
-    raise DarshanLibraryError(f"libdarshan-util is missing: {command}")
+    raise AnalysisError(f"libdarshan-util is missing: {command}")
 
 
 # Return and argument types of the functions used.
@@ -124,7 +120,6 @@ _SIGNATURES = {
 
 @functools.cache
 def library() -> ctypes.CDLL:
-    """The library, with the types of its functions."""
     loaded = ctypes.CDLL(str(path()))
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(loaded, name)
@@ -149,9 +144,9 @@ def _names(symbol: str) -> tuple[str, ...]:
 
 
 def checked(result: int, what: str) -> None:
-    """`DarshanLibraryError` if a function of the library returned a failure."""
+    """`AnalysisError` if a function of the library returned a failure."""
     if result < 0:
-        raise DarshanLibraryError(f"{what} failed ({result})")
+        raise AnalysisError(f"{what} failed ({result})")
 
 
 def modules(log: int) -> list[ModuleInfo]:
@@ -171,7 +166,6 @@ def names(log: int) -> dict[int, str]:
 
 
 def counted_type(prefix: str, skip: int) -> type[ctypes.Structure]:
-    """A counted module's record as a C type."""
     counters, times = counter_names(prefix)
     return type(
         f"Record_{prefix}",

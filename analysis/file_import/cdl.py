@@ -22,6 +22,7 @@ ENDINGS = {
 # Numbers of the filters for which ncdump -s has named attributes.
 SWITCHES = {"_Shuffle": 2, "_Fletcher32": 3}
 DEFLATE = 1
+ESCAPED = {"n": "\n", "t": "\t"}
 HEAD = re.compile(r"\s*netcdf\s+(?P<name>.+?)\s*\{", re.DOTALL)
 _NAME = r"(?:[^\s\\;:,()={}\"]|\\.)+"
 COMPOUND = re.compile(rf"\s*compound\s+({_NAME})\s*\{{([^}}]*)\}}\s*({_NAME})?\s*;", re.DOTALL)
@@ -159,13 +160,11 @@ class _Reader:
         if texts and (match[1] == "string" or TEXT.sub("", value).replace(",", "").strip()):
             self.like.said.append(f"attribute {owner}:{name}: its strings are left out")
         elif texts:
-            to.append(Attribute(name, "char", "\n".join(_unquote(text) for text in texts)))
+            quoted = re.compile(r"\\(.)")
+            plain = [quoted.sub(lambda m: ESCAPED.get(m[1], m[1]), text) for text in texts]
+            to.append(Attribute(name, "char", "\n".join(plain)))
         else:
             to.append(Attribute(name, *_numbers(value, name, self.like.source)))
-
-
-def _unquote(text: str) -> str:
-    return re.sub(r"\\(.)", lambda m: {"n": "\n", "t": "\t"}.get(m[1], m[1]), text)
 
 
 def read(text: str, source: str) -> Like:

@@ -12,15 +12,11 @@ from iogauge.common.run_folder import DOCUMENT, TRACE
 
 from ..darshan.log import Log, read_log
 from ..darshan.raw import holds_traces
-from ..errors import AnalysisError
+from ..errors import NothingFoundError
 from .ledger import Ledger, make_ledger
 from .verdict import Judgement, judge
 
 RAW = "trace"  # folder of the recorder's traces, in a run's stage folder
-
-
-class NoTraceError(AnalysisError):
-    """There is no traced run."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +29,9 @@ class Traced:
 
 
 def last_traced(output: Path) -> Path:
-    """The folder of the newest log below `output`."""
     found = sorted(output.glob(f"**/{TRACE}"), key=lambda path: path.stat().st_mtime_ns)
     if not found:
-        raise NoTraceError(f"{output}: expected a traced run ({TRACE}), found none")
+        raise NothingFoundError(f"{output}: expected a traced run ({TRACE}), found none")
     return found[-1].parent
 
 
@@ -50,10 +45,10 @@ def load(folder: Path) -> Traced:
     try:
         document = load_document(folder / DOCUMENT)
     except BadDocument as problem:
-        raise NoTraceError(f"{folder / DOCUMENT}{problem}") from None
+        raise NothingFoundError(f"{folder / DOCUMENT}{problem}") from None
     if document["status"] in STOPPED:
         what = "expected the document of a run that ended well"
-        raise NoTraceError(f"{folder / DOCUMENT}: {what}, found status {document['status']!r}")
+        raise NothingFoundError(f"{folder / DOCUMENT}: {what}, found status {document['status']!r}")
     if (folder / TRACE).exists() or not holds_traces(folder / RAW):
         log = read_log(folder / TRACE, heat=True, segments=True)
     else:

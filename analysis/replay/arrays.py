@@ -243,10 +243,8 @@ def of_file(extents: Sequence[tuple[int, Numbers, Numbers]]) -> list[Array]:
 
 def _list(runs: Sequence[Run], extents: Sequence[tuple[int, Numbers, Numbers]]) -> Array:
     low, high = min(run.start for run in runs), max(run.end for run in runs)
-    inside = [(rank, *_within(start, end, low, high)) for rank, start, end in extents]
-    return squeezed([one for one in inside if len(one[1])])
-
-
-def _within(start: Numbers, end: Numbers, low: int, high: int) -> tuple[Numbers, Numbers]:
-    a, b = np.searchsorted(start, (low, high))
-    return start[a:b], end[a:b]
+    inside = []
+    for rank, start, end in extents:
+        a, b = np.searchsorted(start, (low, high))
+        inside += [(rank, start[a:b], end[a:b])] if a < b else []
+    return squeezed(inside)

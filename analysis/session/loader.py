@@ -20,11 +20,9 @@ from iogauge.common.text import plain, plain_all
 
 from ..errors import (
     AnalysisError,
-    EmptySessionError,
     MalformedReportError,
     MissingReportError,
     StoppedRunError,
-    UnknownReportVersionError,
     UnknownSchemaError,
 )
 from ..statistics.spread import Spread
@@ -116,7 +114,9 @@ def load_session(
     """
     data = read_report(report) if data is None else _checked(report, data)
     info = data["session_info"]
-    tries = _last_tries(data["runs"])
+    # Each test case once: --max-retries reruns failed ones, and the last try counts.
+    last = {_key(case): case for run in data["runs"] for case in run["testcases"]}
+    tries = list(last.values())
     place = Place(report, info)
     cases = [as_it_ended(case, place.folders(case)) for case in tries]
     causes = {plain(_key(case)): _why(case) for case in cases if case["result"] not in _SUCCESS}
@@ -126,12 +126,13 @@ def load_session(
         if _is_row(case)
     ]
     if not runs:
-        raise EmptySessionError(f"{report}: expected test cases, found an empty session")
+        raise MalformedReportError(f"{report}: expected test cases, found an empty session")
     info = plain_all(info)
     return Session(
         uuid=info["uuid"],
         report=report,
-        output=place.session_folder(),
+        # Of the session's own files: ReFrame's output prefix, or beside the report.
+        output=place.find(place.info.get("prefix_output") or "") or report.parent,
         started=_time(report, info["time_start_unix"]),
         seconds=info["time_elapsed"],
         host=info["hostname"],
@@ -169,7 +170,7 @@ def _checked(path: Path, data: Any) -> dict[str, Any]:
         raise MalformedReportError(f"{path}: expected ReFrame's report, found no data_version")
     if version.split(".")[0] != DATA_VERSION:
         what = f"report data version {version!r} is unknown, this reads {DATA_VERSION}.x"
-        raise UnknownReportVersionError(f"{path}: {what}")
+        raise MalformedReportError(f"{path}: {what}")
     _check(f"{path}: session_info", data["session_info"], _SESSION_KEYS)
     _check(str(path), data, {"runs": (list,)})
     for run in data["runs"]:
@@ -201,15 +202,6 @@ def _check(where: str, entry: object, keys: dict[str, tuple[type, ...]]) -> None
 def _key(case: dict[str, Any]) -> str:
     """One test case, as named by the triples of `dependencies_actual`."""
     return f"{case['unique_name']} {case['system']}:{case['partition']} {case['environ']}"
-
-
-def _last_tries(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each test case once: --max-retries reruns failed ones, and the last try counts."""
-    last: dict[str, dict[str, Any]] = {}
-    for run in runs:
-        for case in run["testcases"]:
-            last[_key(case)] = case
-    return list(last.values())
 
 
 def _is_row(case: dict[str, Any]) -> bool:
@@ -247,11 +239,6 @@ class Place:
                     if _is_folder(above / inside):
                         return above / inside
         return Path(recorded) if recorded and _is_folder(Path(recorded)) else None
-
-    def session_folder(self) -> Path:
-        """The folder of the session's own files: ReFrame's output prefix, or beside the report."""
-        folder = self.find(self.info.get("prefix_output") or "")
-        return folder if folder else self.report.parent
 
     def test_folder(self, case: dict[str, Any]) -> Path | None:
         """Where the case's files are: kept in `outputdir`, or after a failure in `stagedir`."""
@@ -322,7 +309,6 @@ def _run(
 
 
 def _status(case: dict[str, Any]) -> Status:
-    """How the case ended, according to ReFrame."""
     if case["result"] in _SUCCESS:
         return "ok"
     return "skipped" if case["result"] == "skip" else "failed"

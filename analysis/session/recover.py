@@ -14,16 +14,7 @@ from iogauge.common.files import write_whole
 from iogauge.common.run_folder import BEGAN, CASE, DOCUMENT, case_files, is_session, places
 
 from ..errors import AnalysisError
-from . import case_file
-from .loader import (
-    INTERRUPTED,
-    REPORTS,
-    SEED_KEY,
-    all_reports,
-    folders,
-    measured,
-    read_report,
-)
+from . import case_file, loader
 
 Row = dict[str, Any]
 
@@ -49,15 +40,14 @@ class Known:
 
 
 def known(output: Path) -> list[Known]:
-    """The reports that can be read."""
     found = []
-    for path in all_reports(output, missing_ok=True):
+    for path in loader.all_reports(output, missing_ok=True):
         try:
-            data = read_report(path)
+            data = loader.read_report(path)
         except AnalysisError:
             continue
         info = data["session_info"]
-        found.append(Known(path, info["uuid"], folders(info), measured(data)))
+        found.append(Known(path, info["uuid"], loader.folders(info), loader.measured(data)))
     return found
 
 
@@ -96,15 +86,14 @@ def read_cases(output: Path, name: str) -> tuple[list[Row], list[Path]]:
 
 
 def write_interrupted(output: Path, name: str, cases: Sequence[Row]) -> Path:
-    """The report of a session's finished cases."""
     first = cases[0]["session"]
     info = {
-        "uuid": f"{INTERRUPTED}-{name}",
+        "uuid": f"{loader.INTERRUPTED}-{name}",
         "version": first.get("version"),
-        SEED_KEY: first.get(SEED_KEY),
-        "cmdline": f"{first.get('cmdline') or 'reframe'}  # {INTERRUPTED}",
+        loader.SEED_KEY: first.get(loader.SEED_KEY),
+        "cmdline": f"{first.get('cmdline') or 'reframe'}  # {loader.INTERRUPTED}",
         "workdir": first.get("workdir"),
-        INTERRUPTED: True,
+        loader.INTERRUPTED: True,
     }
     ended = max(float(data["case"]["ended"]) for data in cases)
     return write_report(output, name, [data["case"] for data in cases], ended, info)
@@ -123,7 +112,7 @@ def write_report(output: Path, name: str, cases: Sequence[Row], ended: float, in
         "prefix_output": str((output / name).absolute()),
         **info,
     }
-    path = output / REPORTS / f"run-report-{name}.json"
+    path = output / loader.REPORTS / f"run-report-{name}.json"
     report = {"session_info": session, "runs": [{"testcases": cases}]}
     write_whole(path, json.dumps(report, indent=1) + "\n", modified=ended)
     return path

@@ -8,7 +8,7 @@ from typing import Any
 
 from iogauge.common import json_file
 
-from ..errors import MalformedReportError, UnknownReportVersionError
+from ..errors import MalformedReportError
 
 HEADER = b"SQLite format 3\0"
 SCHEMA_VERSION = "1"  # the major version
@@ -25,8 +25,7 @@ def is_database(path: Path) -> bool:
 def reports(path: Path) -> Iterator[dict[str, Any]]:
     """The reports of all sessions, oldest first.
 
-    Raises UnknownReportVersionError for another schema, and MalformedReportError if the file is
-    broken or lacks the tables.
+    Raises MalformedReportError for another schema, and if the file is broken or lacks the tables.
     """
     try:
         with sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True) as connection:
@@ -34,7 +33,7 @@ def reports(path: Path) -> Iterator[dict[str, Any]]:
             if version is None or str(version[0]).split(".")[0] != SCHEMA_VERSION:
                 found = version[0] if version else "none"
                 what = f"database schema {found!r} is unknown, this reads {SCHEMA_VERSION}.x"
-                raise UnknownReportVersionError(f"{path}: {what}")
+                raise MalformedReportError(f"{path}: {what}")
             query = "SELECT json_blob FROM sessions ORDER BY session_start_unix"
             for (blob,) in connection.execute(query):
                 yield json_file.parse(blob, "report of ReFrame")

@@ -9,7 +9,7 @@ takes a second to load; the tests compare ours with it.
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from statistics import NormalDist
 
@@ -55,19 +55,23 @@ def above(at_most: int, n: int, m: int) -> float:
     return _normal(n, m).cdf(at_most + 0.5)
 
 
+def _left(counts: Iterable[int], most: float | Fraction) -> int | None:
+    """The last place at which the counts add up to `most` at most; None: not even the first."""
+    left, ways = None, 0
+    for place, count in enumerate(counts):
+        ways += count
+        if ways > most:
+            break
+        left = place
+    return left
+
+
 @functools.cache
 def outside_one(n: int, level: float) -> int | None:
     """How many of `n` sorted values to drop at each end so that the rest still covers the true
     median with probability `level`, for any distribution (David and Nagaraja, Order Statistics,
     2003, 7.1; scipy.stats.quantile_test). None: not even all of them do."""
-    left, ways = None, 0
-    most = math.floor(Fraction(1 - level) * 2**n / 2)
-    for k, more in enumerate(_ways(n, n // 2)):
-        ways += more
-        if ways > most:
-            break
-        left = k
-    return left
+    return _left(_ways(n, n // 2), math.floor(Fraction(1 - level) * 2**n / 2))
 
 
 @functools.cache
@@ -77,13 +81,7 @@ def outside_two(n: int, m: int, level: float) -> int | None:
     if n * m > LARGEST:
         tail = _normal(n, m).inv_cdf((1 - level) / 2) - 0.5
         return math.floor(tail) if tail >= 0 else None
-    left, ways = None, 0
-    for u, count in enumerate(orders(n, m)[: n * m // 2]):
-        ways += count
-        if 2 * ways > (1 - level) * math.comb(n + m, n):
-            break
-        left = u
-    return left
+    return _left(orders(n, m)[: n * m // 2], (1 - level) * math.comb(n + m, n) / 2)
 
 
 def _normal(n: int, m: int) -> NormalDist:
@@ -127,10 +125,4 @@ def outside_signed(n: int, level: float) -> int | None:
     if n > MOST_RANKS:
         many = NormalDist(n * (n + 1) / 4, math.sqrt(n * (n + 1) * (2 * n + 1) / 24))
         return math.floor(many.inv_cdf((1 - level) / 2) - 0.5)
-    left, ways = None, 0
-    for total, count in enumerate(_sums(tuple(range(1, n + 1)))):
-        ways += count
-        if 2 * ways > Fraction(1 - level) * 2**n:
-            break
-        left = total
-    return left
+    return _left(_sums(tuple(range(1, n + 1))), Fraction(1 - level) * 2**n / 2)

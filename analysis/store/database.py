@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The store: every measured value of every session, in Parquet files that DuckDB queries.
-
-    STORE/store.json                                      the version
-    STORE/records/system=NAME/month=YYYY-MM/UUID.parquet  one session each
-    STORE/sums/, STORE/set-aside/                         see store/files.py
+"""The store: every measured value of every session, in Parquet files that DuckDB queries
+(docs/analysis.md has its folders).
 
 One file holds a whole session and appears by one rename, and no two sessions share a file: so
 ingests at the same time lose nothing, and a reader never sees half a session. The files can lie on
@@ -18,7 +15,7 @@ import json
 import os
 import re
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -141,7 +138,6 @@ def connect(
 
 
 def _source(store: Path, good: Sequence[Path]) -> str:
-    """SQL of all rows of these files."""
     own = [path for path in good if path.is_relative_to(store / RECORDS)]
     return months.select(own, [path for path in good if path not in set(own)])
 
@@ -172,7 +168,6 @@ def in_month(store: Path, month: Path, session: str) -> list[tuple[Any, ...]]:
 
 
 def missing(store: Path, sessions: Iterable[str]) -> set[str]:
-    """Sessions that no file of the store holds."""
     import duckdb
 
     lacking = {one for one in sessions if not files.has(store, one)}
@@ -309,8 +304,3 @@ def by_id(
     ids, first = np.unique(found.pop("id"), return_index=True)
     parts = {name: np.split(column, first[1:]) for name, column in found.items()}
     return {int(one): {name: cut[i] for name, cut in parts.items()} for i, one in enumerate(ids)}
-
-
-def hints_text(hints: Mapping[str, str]) -> str:
-    """Hints as one text in a fixed order: `cb_nodes=2 romio_cb_write=enable`."""
-    return " ".join(f"{key}={hints[key]}" for key in sorted(hints))

@@ -32,13 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--minutes", type=float, default=MINUTES, help="time for all runs (default: %(default)g)")
     add("--runs", type=options.count, metavar="N", help="stop after N runs of each stack")
     add("--seed", type=int, default=1, help="seed of the choice of runs (default: 1)")
-    add(
-        "--fs",
-        nargs="+",
-        choices=("ram", "disk"),
-        default=["ram", "disk"],
-        help="file systems (default: both)",
-    )
+    add("--fs", nargs="+", choices=("ram", "disk"), default=["ram", "disk"],
+        help="file systems (default: both)")  # fmt: skip
     add("--jobs", type=options.count, default=1, metavar="N", help="runs at once (default: 1)")
     add("--out", type=options.out_folder, help="folder of the runs (default: output/certificate)")
     add("--anew", action="store_true", help="discard the runs that are there")

@@ -6,7 +6,7 @@ from datetime import date, datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from iogauge.analysis.errors import EXIT_OK, OutputError, TooFewSamplesError
+from iogauge.analysis.errors import EXIT_OK, NothingFoundError, OutputError
 from iogauge.analysis.judge import references
 from iogauge.analysis.judge.learned import (
     FALSE_FAILURES,
@@ -54,7 +54,7 @@ def _part(text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the site file. Raises TooFewSamplesError where no case has samples enough, and
+    """Write the site file. Raises NothingFoundError where no case has samples enough, and
     OutputError where a baseline is there already."""
     path = references.site_file(args.system, args.references)
     if path.exists() and not args.replace and not formats.for_programs(args):
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
         options.say(f"refused: {len(found.refused) - NAMED} more")
     if not found.learned:
         most = max((row["samples"] for row in found.refused), default=0)
-        raise TooFewSamplesError(
+        raise NothingFoundError(
             f"{args.system}: no case has {MIN_NIGHTS} sessions that are worth as many; "
             f"{len(found.refused)} cases have at most {most}"
         )
@@ -86,14 +86,11 @@ def _name(row: dict[str, Any]) -> str:
 
 
 def write(path: Path, system: str, baseline: Baseline, today: date) -> None:
-    """The site file, by one rename. Raises OutputError where it cannot be written."""
+    """The site file, by one rename."""
     import yaml
 
     data = site_data(system, baseline, today)
     text = "# Written by `iogauge expect learn`: what this system's own history expects.\n"
     text += f"# {baseline.told}\n"
     text += yaml.safe_dump(data, sort_keys=False, width=100)
-    try:
-        write_whole(path, text)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror}") from None
+    write_whole(path, text)

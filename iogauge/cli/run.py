@@ -42,13 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder of results (default: IOGAUGE_OUTPUT, or output) or scripts")  # fmt: skip
     add("--there", metavar="DIR", help="with --dry-run: folder of the scripts on the target")
     add("--iokernel", metavar="PROGRAM", help="with --dry-run: path on the target")
-    add_hidden(parser)
-
-
-def add_hidden(parser: argparse.ArgumentParser) -> None:
-    """What `make` says of itself, and ReFrame's options at the end."""
-    parser.add_argument("--parent", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("reframe", nargs="*", metavar="-- OPTION", help="options of ReFrame")
+    add("--parent", type=int, help=argparse.SUPPRESS)  # what `make` says of itself
+    add("reframe", nargs="*", metavar="-- OPTION", help="options of ReFrame")
 
 
 def _names(text: str) -> list[str]:

@@ -1,12 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`store add`, `store recover` and `store path`: sessions into the store.
-
-ReFrame writes its report when a session ends. If the session was killed, each case that had begun
-has a file case.json in the stage folder (one that had ended well: in the output folder), written by
-reframe_tests/framework/case_file.py. `store recover` makes a report of those that had finished
-(checked, or with a result document), marked as interrupted. It also stores reports that were not
-stored because `iogauge run` was killed after them.
-"""
+"""`store add`, `store recover` and `store path`: sessions into the store
+(docs/how-to/interrupted-session.md)."""
 
 import argparse
 import re
@@ -86,9 +80,6 @@ def say_not_stored(error: errors.AnalysisError) -> None:
 
 def say(text: str) -> None:
     options.say(f"iogauge: {text}")
-
-
-# ---------------------------------------------------------------- recover
 
 
 def add_recover(parser: argparse.ArgumentParser) -> None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One measuring session at a time: on a machine, and in an output folder.
 
-Two at once measure each other. A second one waits, and says for whom; IOGAUGE_NO_LOCK=1 lets it go
-on, IOGAUGE_NO_LOCK=machine where the output folder is another. The locks end with the process,
-however it ends, and with those that it gave the open files to.
+Two at once measure each other. A second one waits, and says for whom (docs/reference/output.md has
+IOGAUGE_NO_LOCK). The locks end with the process, however it ends, and with those that it gave the
+open files to.
 """
 
 import fcntl

@@ -51,8 +51,6 @@ class Candidate:
 
 
 class Job(NamedTuple):
-    """A case on one stack."""
-
     case: str
     stack: str
 

@@ -2,7 +2,6 @@
 """Many small runs of stacks, kept line by line in a folder that one caller at a time has: what was
 run already is not run again."""
 
-import fcntl
 import itertools
 import json
 import os
@@ -22,6 +21,7 @@ from typing import Any
 from iogauge.analysis.errors import UsageError
 from iogauge.analysis.judge import certificate
 from iogauge.analysis.judge.certificate import BAD, KEY, LATE, RIGHT, WRONG
+from iogauge.analysis.store.months import locked
 from iogauge.common.files import write_whole
 from iogauge.common.guard import Guard
 from iogauge.common.hints import sort_hints
@@ -32,13 +32,7 @@ from iogauge.common.run_folder import DOCUMENT
 from iogauge.measure import iokernel, kernels, sites
 from iogauge.measure.certify import plan
 from iogauge.measure.certify.plan import REPEATS, Case, rank
-from iogauge.measure.certify.stacks import (
-    Candidate,
-    hints_of,
-    name_of,
-    prepare,
-    variables_of,
-)
+from iogauge.measure.certify.stacks import Candidate, hints_of, name_of, prepare, variables_of
 from iogauge.measure.iokernel import Ended
 from reframe_tests.machine import leftovers
 from reframe_tests.machine.leftovers import own_folder
@@ -63,7 +57,6 @@ def environment(stack: Candidate, case: Case) -> dict[str, str]:
 
 
 def words_of(stack: Candidate, case: Case, folder: Path) -> list[str]:
-    """What iokernel is told."""
     call = case.call
     words = [call.pattern, *case.options, "--method", call.method, *call.words]
     if call.served:
@@ -217,11 +210,9 @@ def make(wanted: Wanted, folder: Path) -> list[Any]:
         place.mkdir(parents=True, exist_ok=True)
         for line in leftovers.remove(place):
             say(line)
-    with (folder / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise UsageError(f"another process adds runs to {folder}: name another --out") from None
+    with locked(folder / "lock") as alone:
+        if not alone:
+            raise UsageError(f"another process adds runs to {folder}: name another --out")
         file = folder / certificate.RUNS
         if wanted.anew:
             file.unlink(missing_ok=True)
@@ -256,7 +247,6 @@ def _stacks(wanted: Wanted) -> Iterator[Candidate]:
 
 
 def _about(stacks: list[Candidate], seed: int, places: dict[str, Path]) -> dict[str, Any]:
-    """What all runs have in common, for the certificate."""
     return {
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
         "seeds": [seed],

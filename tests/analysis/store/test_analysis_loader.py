@@ -15,10 +15,8 @@ from hypothesis import strategies as st
 
 from iogauge.analysis.errors import (
     AnalysisError,
-    EmptySessionError,
     MalformedReportError,
     MissingReportError,
-    UnknownReportVersionError,
     UnknownSchemaError,
 )
 from iogauge.analysis.session.loader import last_report, load_session
@@ -256,7 +254,7 @@ def test_missing_report(tmp_path: Path) -> None:
         ('{"session_info": {"data_ver', MalformedReportError, "expected a complete JSON document"),
         ("[]", MalformedReportError, "found no data_version"),
         ('{"schema": "iogauge.result/1"}', MalformedReportError, "found no data_version"),
-        ('{"session_info": {"data_version": "5.0"}}', UnknownReportVersionError, "'5.0'"),
+        ('{"session_info": {"data_version": "5.0"}}', MalformedReportError, "'5.0'"),
         ('{"session_info": {"data_version": "4.2"}}', MalformedReportError, "'uuid'"),
         ("\udcff", MalformedReportError, "not JSON"),
     ],
@@ -279,7 +277,7 @@ def test_truncated_report(recorded: Recorded) -> None:
 
 def test_empty_session(recorded: Recorded) -> None:
     recorded.edit(lambda data: data["runs"][0].update(testcases=[]))
-    with pytest.raises(EmptySessionError, match="found an empty session"):
+    with pytest.raises(MalformedReportError, match="found an empty session"):
         load_session(recorded.report)
 
 
