@@ -13,7 +13,6 @@ import pytest
 from iogauge.common import tables
 from iogauge.common.hints import Known, known, parse_hints, sort_hints, variable, way
 from tools.pages import __main__ as pages
-from tools.pages import hints
 
 
 def test_each_goes_to_where_its_library_looks_for_it() -> None:
@@ -126,5 +125,5 @@ def test_the_library_itself_names_them(library: str, package: str) -> None:
 
 def test_the_page_of_hints_is_made_of_the_table() -> None:
     made = (pages.DOCS / "reference" / "hints.md").read_text(encoding="utf-8")
-    assert made == hints.page(""), "run python -m tools.pages"
-    assert set(hints.TITLES) == {hint.library for hint in known().values()}
+    assert made == pages.hints_page(""), "run python -m tools.pages"
+    assert set(pages.TITLES) == {hint.library for hint in known().values()}

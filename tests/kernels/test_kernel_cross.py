@@ -10,8 +10,7 @@ import pytest
 from iokernel_stacks import Stack
 
 from tools.pages import __main__ as pages
-from tools.pages import cross
-from tools.pages.experiments import BEGIN, END, CannotMake, put
+from tools.pages.__main__ import BEGIN, END, CannotMake, put
 
 FOUND: dict[str, Any] = {
     "patterns": [{"name": "a"}, {"name": "b"}],
@@ -26,7 +25,7 @@ FOUND: dict[str, Any] = {
         {"pattern": "b", "method": "hdf5", "ok": False, "reason": "no mesh"},
     ],
 }
-EMPTY = f"before\n{BEGIN.format(cross.NAME)}{END.format(cross.NAME)}\nafter\n"
+EMPTY = f"before\n{BEGIN.format(pages.NAME)}{END.format(pages.NAME)}\nafter\n"
 TABLE = """\
 | pattern | posix | hdf5 |
 | --- | --- | --- |
@@ -49,35 +48,35 @@ def listed(stack: Stack) -> dict[str, Any]:
 def test_page_is_current(openmpi: Stack) -> None:
     """`openmpi` skips by name where the stack is not installed."""
     found = listed(openmpi)
-    assert cross.page(page(), found) == page(), "run python -m tools.pages"
+    assert pages.cross_page(page(), found) == page(), "run python -m tools.pages"
     rows = [line for line in page().splitlines() if "| yes |" in line or "| no (" in line]
     assert len(rows) == len(found["patterns"])
 
 
 def test_each_reason_stands_once() -> None:
-    assert cross.table(FOUND) == TABLE
+    assert pages.cross_table(FOUND) == TABLE
 
 
 def test_a_method_that_the_program_lacks_stays_as_the_page_has_it() -> None:
-    old = put(EMPTY, cross.NAME, TABLE)
+    old = put(EMPTY, pages.NAME, TABLE)
     hdf5 = {"name": "hdf5", "available": False, "reason": "built without HDF5"}
     pairs = [pair for pair in FOUND["cross"] if pair["method"] == "posix"]
     found = {**FOUND, "methods": [FOUND["methods"][0], hdf5], "cross": pairs}
-    assert cross.page(old, found) == old
+    assert pages.cross_page(old, found) == old
     with pytest.raises(CannotMake, match="built without HDF5, and the page has no column"):
-        cross.page(old.replace("hdf5", "other"), found)
+        pages.cross_page(old.replace("hdf5", "other"), found)
 
 
 def test_only_the_table_changes(openmpi: Stack) -> None:
     old = page().replace("| s3d | yes ", "| s3d | no (1) ", 1)
     assert old != page()
-    assert cross.page(old, listed(openmpi)) == page()
+    assert pages.cross_page(old, listed(openmpi)) == page()
 
 
 @pytest.mark.slow
 def test_what_cannot_be(poor: Stack) -> None:
     """A program and a page that lack a method; a page without the place for it."""
     with pytest.raises(CannotMake, match="parallel HDF5"):
-        cross.page(EMPTY, listed(poor))
+        pages.cross_page(EMPTY, listed(poor))
     with pytest.raises(CannotMake, match="one of each"):
-        put("nothing\n", cross.NAME, "x")
+        put("nothing\n", pages.NAME, "x")
