@@ -21,23 +21,12 @@ from reframe.core.exceptions import ConfigError
 URL, AUTHORIZATION = "IOGAUGE_HTTPJSON_URL", "IOGAUGE_HTTPJSON_AUTHORIZATION"
 SECONDS = 10  # a server that answers later counts as down
 
-# Field of a document -> type in the index, and what ReFrame calls it in a record.
-FIELDS = {
-    "system": ("keyword", "check_system"),
-    "partition": ("keyword", "check_partition"),
-    "stack": ("keyword", "check_environ"),
-    "case": ("keyword", "check_display_name"),
-    "pattern": ("keyword", "check_pattern"),
-    "method": ("keyword", "check_method"),
-    "mode": ("keyword", "check_mode"),
-    "scale": ("keyword", "check_scale"),
-    "fs": ("keyword", "check_fs"),
-    "processes": ("integer", "check_num_tasks"),
-    "caches": ("keyword", "check_caches"),
-    "ledger": ("keyword", "check_ledger"),
-    "result": ("keyword", "check_result"),
-    "job": ("keyword", "check_jobid"),
-}
+# Of a document; and what ReFrame calls those that have another name in a record.
+FIELDS = (
+    *("system", "partition", "stack", "case", "pattern", "method", "mode", "scale", "fs"),
+    *("processes", "caches", "ledger", "result", "job"),
+)
+RENAMED = {"stack": "environ", "case": "display_name", "processes": "num_tasks", "job": "jobid"}
 TIME, VALUES = "@timestamp", "perf"  # perf.write_bw, perf.read_bw, ...: units as in the table
 
 
@@ -65,13 +54,13 @@ def document(record: Any, extras: Any, ignored: Any) -> str | None:
     values = {name.split(":")[-1]: of[0] for name, of in (record.check_perfvalues or {}).items()}
     if not values:
         return None
-    about = {field: getattr(record, name, None) for field, (_, name) in FIELDS.items()}
+    about = {name: getattr(record, f"check_{RENAMED.get(name, name)}", None) for name in FIELDS}
     now = datetime.fromtimestamp(record.created, timezone.utc)
     return json.dumps({TIME: now.isoformat(), **about, VALUES: values}, default=str)
 
 
 def mapping() -> dict[str, Any]:
-    fields = {field: {"type": kind} for field, (kind, _) in FIELDS.items()}
+    fields = {name: {"type": "keyword"} for name in FIELDS} | {"processes": {"type": "integer"}}
     values = {"path_match": f"{VALUES}.*", "mapping": {"type": "double"}}
     return {
         "mappings": {
