@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from statistics import median
 from typing import Any
 
+from ..session.model import DIRECTIONS, LATENCY
+
 MIB = 2**20
 # The kernel writes all digits, but sums in another order.
 EXACT = 1e-6
@@ -129,6 +131,7 @@ FIGURES: dict[str, Figure] = {
     "define_time": _at("write", "phases", "define", "max"),
     "close_time": _at("write", "phases", "close", "max"),
     "read_open_time": _at("read", "phases", "open", "max"),
+    **{f"{side}_{name}": _at(side, "latency", name) for side in DIRECTIONS for name in LATENCY},
     **{f"{name}_rate": _at("series", name, "rate") for name in OPERATIONS},
     **{
         f"{side}_fraction_{kind}": _over(_at(side, "bandwidth"), _at("ceilings", kind, side))

@@ -17,6 +17,7 @@ Status = Literal["ok", "failed", "skipped"]
 DIRECTIONS: tuple[Direction, ...] = ("write", "read")
 OPERATIONS = ("create", "stat", "open", "remove")  # on each of many small files
 CEILINGS: tuple[Ceiling, ...] = ("fpp", "shared")
+LATENCY = ("p50", "p99", "max")  # seconds of single calls, as `write_p99`
 
 
 @dataclass(frozen=True)

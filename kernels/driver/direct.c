@@ -63,6 +63,7 @@ int io_measure_direct(const io_session *session, io_sample *sample) {
     what.common.keep = false;
     s.what = &what;
     s.found = NULL;
+    s.latency = NULL;
     s.created = 0;
     s.directory_was_there = false;
     s.directory_is_own = true;

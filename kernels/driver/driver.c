@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "driver/evidence.h"
+#include "driver/latency.h"
 #include "driver/move.h"
 #include "driver/own_files.h"
 #include "driver/pulse.h"
@@ -249,7 +250,9 @@ static int measure(io_session *s, io_sample *sample) {
 
 int io_measure(io_session *s, io_sample *sample) {
     s->world->measuring = s;
+    if (s->latency) io_latency_clear(s->latency);
     int status = s->what->pattern->schedule ? io_replay(s, sample) : measure(s, sample);
     s->world->measuring = NULL;
+    if (!status && s->latency) status = io_latency_reduce(s, sample);
     return status;
 }

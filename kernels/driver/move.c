@@ -10,6 +10,7 @@
 
 #include "base/planted.h"
 #include "driver/evidence.h"
+#include "driver/latency.h"
 #include "driver/pulse.h"
 #include "driver/values.h"
 #include "patterns/registry.h"
@@ -126,7 +127,9 @@ int io_step_verify(io_step *f) {
 static int call_method(const io_step *f, const io_part *parts, int n) {
     const io_method *m = f->session->what->method;
     io_now_at(f->session->world, f->direction == IO_WRITING ? IO_AT_WRITE : IO_AT_READ);
-    return f->direction == IO_WRITING ? m->write(f->file, parts, n) : m->read(f->file, parts, n);
+    int status = f->direction == IO_WRITING ? m->write(f->file, parts, n) : m->read(f->file, parts, n);
+    io_latency_end(f->session->latency, f->direction);
+    return status;
 }
 
 /* Processes that share a file start each transfer together. Otherwise one would wait, on its clock, while
@@ -160,6 +163,7 @@ static int move_pieces(io_step *f, int n) {
         for (int i = some - 1; i >= 0; i--)
             parts[i].data = f->session->buffer + (parts[i].offset - parts[0].offset);
         prepare_piece(f, parts, some, bytes);
+        io_latency_begin(f->session->latency);
         if (call_method(f, parts, some) || verify_piece(f, parts, some)) return -1;
         if (!some) break; /* the transfer has no parts */
     }
@@ -167,6 +171,7 @@ static int move_pieces(io_step *f, int n) {
 }
 
 static int move_transfers(io_step *f, uint64_t from, uint64_t to) {
+    io_latency_begin(f->session->latency);
     for (uint64_t k = from; k < to; k++) {
         int n = parts_of(f, k);
         if (reuses(f) ? move_pieces(f, n) : call_method(f, f->parts, n)) return -1;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "driver/latency.h"
 #include "driver/pulse.h"
 #include "driver/replay_parts.h"
 
@@ -46,6 +47,15 @@ static io_opened *remember(io_replaying *r, io_logged *l, uint64_t file) {
 static void add_time(io_replaying *r, io_phase phase, double began) {
     r->seconds.phase[phase] += MPI_Wtime() - began;
     r->calls[io_phases[phase].direction]++;
+}
+
+/* A call that moved data. */
+static void add_move(io_replaying *r, bool writing, double began) {
+    double seconds = MPI_Wtime() - began;
+    io_phase phase = writing ? IO_PHASE_WRITE : IO_PHASE_READ;
+    r->seconds.phase[phase] += seconds;
+    r->calls[io_phases[phase].direction]++;
+    if (r->session->latency) io_latency_add(r->session->latency, io_phases[phase].direction, seconds);
 }
 
 static int posix_flags(const io_schedule_file *f) {
@@ -161,7 +171,7 @@ static int move_posix(io_replaying *r, int fd, bool writing, uint64_t offset, ui
         ssize_t n = writing ? pwrite(fd, r->buffer + done, length - done, (off_t)(offset + done))
                             : pread(fd, r->buffer + done, length - done, (off_t)(offset + done));
         int code = errno;
-        add_time(r, writing ? IO_PHASE_WRITE : IO_PHASE_READ, began);
+        add_move(r, writing, began);
         if (n < 0 && code == EINTR) continue;
         if (n < 0) return io_fail_errno(r->ctx.error, writing ? "pwrite" : "pread", r->file.path, code);
         if (!n && done < length)
@@ -200,7 +210,7 @@ static int move_mpi(io_replaying *r, MPI_File handle, const io_act *act, uint64_
     double began = MPI_Wtime();
     int code =
         mpi_calls[act->kind].call(handle, (MPI_Offset)offset, r->buffer, (int)act->length, MPI_BYTE, &status);
-    add_time(r, writing ? IO_PHASE_WRITE : IO_PHASE_READ, began);
+    add_move(r, writing, began);
     if (code) return io_fail_mpi(r->ctx.error, mpi_calls[act->kind].name, r->file.path, code);
     MPI_Get_count(&status, MPI_BYTE, &moved);
     if ((uint64_t)moved == act->length) return 0;

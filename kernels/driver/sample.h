@@ -40,6 +40,18 @@ typedef struct {
     double all;            /* total rate: all files divided by the time of the slowest process */
 } io_operation_time;
 
+/* Of all calls of a repeat that move data, in seconds. */
+typedef struct {
+    int process;
+    char host[64];
+    double seconds, p50, p99; /* in all its calls; of each */
+} io_slowest;
+typedef struct {
+    uint64_t calls; /* 0: not measured */
+    double p50, p90, p99, p999, max;
+    io_slowest slowest;
+} io_call_times;
+
 /* Measurements of one process in one step, in seconds. Only doubles, because times.c reduces it as an
  * array. */
 typedef struct {
@@ -59,6 +71,7 @@ typedef struct {
     double fill;                                /* seconds to generate values, slowest process; in no phase */
     double bandwidth[IO_DIRECTIONS];            /* payload in MiB divided by `seconds`; 0 if nothing ran */
     io_operation_time operation[IO_OPERATIONS]; /* of patterns with a series */
+    io_call_times latency[IO_DIRECTIONS];
     double between;     /* seconds from the first create to the end of writing, without `seconds` */
     io_queue_use queue; /* of a method with servers */
     uint64_t verified;  /* direct writing: bytes of all processes that were read back and verified */

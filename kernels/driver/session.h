@@ -8,6 +8,8 @@
 
 /* Evidence besides the samples (evidence.h). */
 typedef struct io_found io_found;
+/* Times of single calls (latency.h). */
+typedef struct io_latency io_latency;
 
 struct io_session {
     io_world *world;
@@ -23,6 +25,7 @@ struct io_session {
     double began;             /* when the repeat's first file was about to be created; 0: not yet */
     uint64_t stored;          /* bytes of the files that this process checked */
     io_found *found;          /* NULL for ceilings, which are neither verified nor recorded */
+    io_latency *latency;      /* NULL for what is measured beside the run */
 };
 
 /* May the files of a step be removed? Only files of this run, and not with --keep. */

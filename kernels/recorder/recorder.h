@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "clock.h"
+#include "base/clock.h"
 #include "counters.h"
 
 #define EXPORT __attribute__((visibility("default")))

@@ -71,7 +71,7 @@ typedef struct {
     int rank, processes;
     pid_t pid;
     bool mpi, forked, complete, partial;
-    recorder_clock clock;
+    io_clock clock;
     struct timespec started;
     size_t most_segments, segments; /* most: 0 if accesses are only counted */
     uint32_t sequence;              /* numbers accesses and events */

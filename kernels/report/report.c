@@ -22,6 +22,17 @@ static double close_time(const io_report *r, uint64_t i) {
 static double read_open_time(const io_report *r, uint64_t i) {
     return r->run->what.read ? r->samples[i].phase[IO_PHASE_OPEN].max : -1;
 }
+static const io_call_times *calls_of(const io_report *r, uint64_t i, int direction) {
+    static const io_call_times none = {.p50 = -1, .p99 = -1, .max = -1};
+    const io_call_times *calls = &r->samples[i].latency[direction];
+    return calls->calls ? calls : &none;
+}
+static double write_p50(const io_report *r, uint64_t i) { return calls_of(r, i, IO_WRITING)->p50; }
+static double write_p99(const io_report *r, uint64_t i) { return calls_of(r, i, IO_WRITING)->p99; }
+static double write_max(const io_report *r, uint64_t i) { return calls_of(r, i, IO_WRITING)->max; }
+static double read_p50(const io_report *r, uint64_t i) { return calls_of(r, i, IO_READING)->p50; }
+static double read_p99(const io_report *r, uint64_t i) { return calls_of(r, i, IO_READING)->p99; }
+static double read_max(const io_report *r, uint64_t i) { return calls_of(r, i, IO_READING)->max; }
 static double rate_of(const io_report *r, uint64_t i, io_operation which) {
     double rate = r->samples[i].operation[which].all;
     return rate > 0 ? rate : -1;
@@ -52,6 +63,12 @@ static const struct {
     {"define_time",           define_time    },
     {"close_time",            close_time     },
     {"read_open_time",        read_open_time },
+    {"write_p50",             write_p50      },
+    {"write_p99",             write_p99      },
+    {"write_max",             write_max      },
+    {"read_p50",              read_p50       },
+    {"read_p99",              read_p99       },
+    {"read_max",              read_max       },
     {"create_rate",           create_rate    },
     {"stat_rate",             stat_rate      },
     {"open_rate",             open_rate      },

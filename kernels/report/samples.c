@@ -57,6 +57,16 @@ static json_t *ceiling_json(const io_sample *s) {
     return json_pack("{s:f,s:f}", "write", s->bandwidth[IO_WRITING], "read", s->bandwidth[IO_READING]);
 }
 
+/* NULL if not measured. */
+static json_t *latency_json(const io_call_times *t) {
+    const io_slowest *slowest = &t->slowest;
+    if (!t->calls) return NULL;
+    return json_pack("{s:I,s:f,s:f,s:f,s:f,s:f,s:{s:i,s:s,s:f,s:f,s:f}}", "calls", (json_int_t)t->calls,
+                     "p50", t->p50, "p90", t->p90, "p99", t->p99, "p999", t->p999, "max", t->max, "slowest",
+                     "process", slowest->process, "host", slowest->host, "seconds", slowest->seconds, "p50",
+                     slowest->p50, "p99", slowest->p99);
+}
+
 static json_t *run_direction_json(const io_report *r, uint64_t repeat, int direction, bool ran) {
     json_t *all = direction_json(&r->samples[repeat], direction, ran, r->run->what.pattern->stretches);
     json_t *spans = ran ? json_array() : NULL;
@@ -67,6 +77,8 @@ static json_t *run_direction_json(const io_report *r, uint64_t repeat, int direc
                                                    span->begin, "end", span->end));
     }
     if (ran) json_object_set_new(all, "spans", spans);
+    json_t *latency = ran ? latency_json(&r->samples[repeat].latency[direction]) : NULL;
+    if (latency) json_object_set_new(all, "latency", latency);
     return all;
 }
 

@@ -13,6 +13,7 @@
 #include "base/filesystem.h"
 #include "driver/direct.h"
 #include "driver/driver.h"
+#include "driver/latency.h"
 #include "driver/move.h"
 #include "driver/pulse.h"
 #include "driver/run_files.h"
@@ -99,6 +100,7 @@ static int prepare(const io_run *run, io_world *world, run_data *w) {
                 "out of memory for %llu bytes of data per process; use more processes or less data",
                 (unsigned long long)w->report.buffer);
     w->session.buffer = buffer;
+    w->session.latency = io_latency_new(&world->error);
     io_hints_info(&run->what.hints, IO_HINT_OF_WRITING, &w->session.info[IO_WRITING], &world->error);
     io_hints_info(&run->what.hints, IO_HINT_OF_READING, &w->session.info[IO_READING], &world->error);
     return io_agree(world);
@@ -134,6 +136,7 @@ static void release(run_data *w) {
     json_decref(w->report.summary.files);
     json_decref(w->report.summary.first);
     free(w->session.buffer);
+    io_latency_free(w->session.latency);
     free(w->samples);
     free(w->ceilings);
     free(w->direct);

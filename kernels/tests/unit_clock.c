@@ -2,7 +2,7 @@
 /* The recorder's clock: compares moments with CLOCK_MONOTONIC, with and without processor ticks. */
 #include <stdlib.h>
 
-#include "recorder/clock.h"
+#include "base/clock.h"
 #include "tests/unit.h"
 
 #define MOMENTS 20000
@@ -14,7 +14,7 @@ typedef struct {
     double before, after;
 } witness;
 
-static void check_all(const recorder_clock *clock, const witness *seen, int from, int to) {
+static void check_all(const io_clock *clock, const witness *seen, int from, int to) {
     double last = 0;
     for (int i = from; i < to; i++) {
         double seconds = clock_seconds(clock, seen[i].at);
@@ -29,7 +29,7 @@ static void test_moments(bool ticks) {
     witness *seen = malloc(MOMENTS * sizeof *seen);
     CHECK(seen, "out of memory");
     if (!seen) return;
-    recorder_clock clock;
+    io_clock clock;
     clock_start(&clock, ticks);
     for (int i = 0, told = 0; i < MOMENTS; i++) {
         seen[i].before = clock_now(&clock);
@@ -49,7 +49,7 @@ static void test_moments(bool ticks) {
 
 /* Synthetic readings: ticks half as fast in the second interval as in the first. */
 static void test_lines(void) {
-    recorder_clock clock = {
+    io_clock clock = {
         .ticks = true, .first = {1000, 0, 0.001},
              .last = {2000, 1, 0.002},
              .now = {3000, 3, 0    }

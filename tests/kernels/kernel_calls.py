@@ -38,8 +38,12 @@ HEADER = re.compile(r'^\s*#\s*include\s+"([^"]+\.h)"', re.MULTILINE)
 
 
 def program_of(path: Path) -> str:
-    """The recorder is a library that nothing else is linked to."""
+    """The recorder is a library that nothing else is linked to. What it is built of besides its own
+    files stands twice: BOTH."""
     return "recorder" if path.parts[0] == "recorder" else "iokernel"
+
+
+BOTH = frozenset([Path("base/clock.c")])
 
 
 def _plain(text: str) -> str:
@@ -88,6 +92,7 @@ def by_text(root: Path) -> Uses:
     }
     sources = [path for path in code if path.suffix == ".c"]
     owner = {(program_of(p), name): p for p in sources for name in _defined(code[p])}
+    owner |= {("recorder", name): p for p in BOTH & {*sources} for name in _defined(code[p])}
     uses: Uses = {}
     for path in sources:
         own = set(STATIC.findall(code[path]))
@@ -108,14 +113,17 @@ def by_objects(build: Path) -> Uses:
         folder = parts[: parts.index("CMakeFiles")]
         if folder and folder[0] in APART:
             continue
-        source = Path(*folder, *parts[len(folder) + 2 :]).with_suffix("")
+        source, program = Path(*folder, *parts[len(folder) + 2 :]).with_suffix(""), ""
+        if "__" in source.parts:  # CMake's word for `..`
+            source, program = Path(*source.parts[2:]), source.parts[0]
+            assert source in BOTH, f"{source}: built into {program} too"
         done = subprocess.run(["nm", str(found)], capture_output=True, text=True, check=True)
-        wanted[source] = set()
+        wanted.setdefault(source, set())
         for kind, name in (line.split()[-2:] for line in done.stdout.splitlines()):
             if kind == "U" and not hasattr(library, name):
                 wanted[source].add(name)
             elif kind in "TDBRC":
-                owner[program_of(source), name] = source
+                owner[program or program_of(source), name] = source
     return {
         source: {owner[key] for name in names if (key := (program_of(source), name)) in owner}
         for source, names in wanted.items()

@@ -28,7 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("base",),
 )
 LEVEL = {name: len(LAYERS) - i for i, names in enumerate(LAYERS) for name in names}
-APART = ("recorder",)  # a library of its own, which knows none of the others
+APART = ("recorder",)  # a library of its own, which knows the clock and none of the others
 ABOVE_ALL = ("tests",)
 TABLE = "libraries.def"  # of the build; the methods' registry reads it too
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)

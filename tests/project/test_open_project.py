@@ -19,7 +19,8 @@ SOURCES = frozenset(
 NAMED = {"CMakeLists.txt", "Makefile", "Dockerfile", "Dockerfile.spack", "run"}
 # Recorded or made: their form is another program's.
 MADE = ("tests/data/session", "tests/data/darshan", "tests/golden/", "requirements/")
-OTHERS = "kernels/third_party/jansson/"  # unchanged, with its own licence
+# Unchanged, with their own licences.
+OTHERS = ("kernels/third_party/jansson/", "kernels/third_party/hdrhistogram/")
 
 
 def sources() -> list[str]:
@@ -30,7 +31,7 @@ def sources() -> list[str]:
         name
         for name in listed.stdout.split("\0")
         if (Path(name).suffix in SOURCES or Path(name).name in NAMED)
-        and not name.startswith((*MADE, OTHERS))
+        and not name.startswith((*MADE, *OTHERS))
         and (ROOT / name).is_file()
     ]
 

@@ -95,7 +95,9 @@ bool inj_aim(inj_call call, int fd, int folder, const char *path, inj_shot *shot
     errno = code;
     if (!meant) return false;
     shot->number = ++seen[call];
-    shot->fires = plan.fault != INJ_COUNT && shot->number >= plan.nth && shot->number - plan.nth < plan.times;
+    uint64_t since = shot->number - plan.nth;
+    shot->fires =
+        plan.fault != INJ_COUNT && shot->number >= plan.nth && since < plan.times && since % plan.every == 0;
     return shot->fires;
 }
 
@@ -115,7 +117,7 @@ bool inj_strike(const inj_shot *shot) {
     case INJ_CRASH: *(volatile int *)8 = 0; break;
     case INJ_BLOCK:
         for (;;) pause();
-    case INJ_SLOW: sleep(1); break;
+    case INJ_SLOW: usleep((useconds_t)plan.milliseconds * 1000); break;
     default: break;
     }
     errno = plan.code;

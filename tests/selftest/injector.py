@@ -40,7 +40,8 @@ FAULTS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Plan:
-    """One fault: the `nth` call of each process, or of the one of `rank`."""
+    """One fault: the `nth` call of each process, or of the one of `rank`. `milliseconds`: that a
+    slow one takes longer."""
 
     call: str
     fault: str
@@ -48,6 +49,8 @@ class Plan:
     times: int | None = 1
     rank: int | None = None
     seed: int = 1
+    every: int = 1
+    milliseconds: int = 1000
 
     @property
     def kind(self) -> str:
@@ -56,6 +59,7 @@ class Plan:
     def text(self, below: Path, log: Path | None = None) -> str:
         """For IOGAUGE_INJECT."""
         words = [self.kind, f"nth={self.nth}", f"times={self.times or 'all'}", f"seed={self.seed}"]
+        words += [f"every={self.every}", f"ms={self.milliseconds}"]
         words += [] if self.rank is None else [f"rank={self.rank}"]
         return " ".join([*words, f"below={below}", *([f"log={log}"] if log else [])])
 

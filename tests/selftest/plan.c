@@ -89,6 +89,10 @@ static void parse_key(char *word, inj_plan *plan) {
     const char *value;
     if (has_key(word, "nth", &value))
         plan->nth = number_of(word, value);
+    else if (has_key(word, "every", &value))
+        plan->every = number_of(word, value);
+    else if (has_key(word, "ms", &value))
+        plan->milliseconds = number_of(word, value);
     else if (has_key(word, "times", &value))
         plan->times = strcmp(value, "all") ? number_of(word, value) : UINT64_MAX;
     else if (has_key(word, "seed", &value))
@@ -103,12 +107,12 @@ static void parse_key(char *word, inj_plan *plan) {
     } else if (has_key(word, "log", &value))
         snprintf(plan->log, sizeof plan->log, "%s", value);
     else
-        refuse(word, "no such key; expected below, nth, times, rank, seed, log");
+        refuse(word, "no such key; expected below, nth, every, times, rank, seed, ms, log");
 }
 
 void inj_parse(const char *text, inj_plan *plan) {
     char *words = strdup(text), *rest = words, *word; /* stays: `rank` points into it */
-    *plan = (inj_plan){.nth = 1, .times = 1, .seed = 1};
+    *plan = (inj_plan){.nth = 1, .every = 1, .times = 1, .seed = 1, .milliseconds = 1000};
     while (words && (word = strsep(&rest, " ")))
         if (!*word)
             continue;
@@ -118,7 +122,7 @@ void inj_parse(const char *text, inj_plan *plan) {
             parse_key(word, plan);
     if (!plan->name) refuse(text, "expected CALL:FAULT below=FOLDER ...");
     if (!*plan->below) refuse(text, "below=FOLDER is missing");
-    if (!plan->nth || !plan->times) refuse(text, "nth and times count from 1");
+    if (!plan->nth || !plan->every || !plan->times) refuse(text, "nth, every and times count from 1");
     if (plan->fault == INJ_COUNT && !*plan->log) refuse(text, "log=FILE is missing");
     plan->on = true;
 }

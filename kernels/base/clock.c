@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "clock.h"
+#include "base/clock.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,14 +29,14 @@ uint64_t clock_nanoseconds(void) {
     return in_nanoseconds(&now);
 }
 
-double clock_now(const recorder_clock *c) {
+double clock_now(const io_clock *c) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)(now.tv_sec - c->origin.tv_sec) + (double)(now.tv_nsec - c->origin.tv_nsec) * 1e-9;
 }
 
 /* Reads the clock between two tick counts; returns the closest pair of all tries. */
-static clock_mark reading(const recorder_clock *c) {
+static clock_mark reading(const io_clock *c) {
     clock_mark best = {0};
     uint64_t least = UINT64_MAX;
     for (int i = 0; i < TRIES; i++) {
@@ -50,8 +50,8 @@ static clock_mark reading(const recorder_clock *c) {
     return best;
 }
 
-void clock_start(recorder_clock *c, bool ticks) {
-    *c = (recorder_clock){.ticks = ticks};
+void clock_start(io_clock *c, bool ticks) {
+    *c = (io_clock){.ticks = ticks};
     clock_gettime(CLOCK_MONOTONIC, &c->origin);
     c->first = (clock_mark){.at = in_nanoseconds(&c->origin), .tick = 1e-9};
     if (ticks) c->first = reading(c);
@@ -62,7 +62,7 @@ static double tick_between(const clock_mark *from, const clock_mark *to) {
     return to->at > from->at ? (to->seconds - from->seconds) / (double)(to->at - from->at) : 0;
 }
 
-void clock_read(recorder_clock *c) {
+void clock_read(io_clock *c) {
     if (!c->ticks) { /* records the age of the reading */
         c->now.at = clock_nanoseconds();
         return;
@@ -73,7 +73,7 @@ void clock_read(recorder_clock *c) {
     c->last.tick = tick_between(&c->last, &c->now);
 }
 
-double clock_seconds(const recorder_clock *c, moment at) {
+double clock_seconds(const io_clock *c, moment at) {
     if (!c->ticks) return (double)(int64_t)(at - c->first.at) * c->first.tick;
     const clock_mark *from = at < c->last.at ? &c->first : &c->last;
     const clock_mark *to = at < c->last.at ? &c->last : &c->now;

@@ -4,8 +4,8 @@
  * checked by the kernel), a moment is a tick count. It is converted to seconds by interpolation between
  * readings of both clocks before and after it, so the rate need not be known. Elsewhere a moment is the clock
  * in nanoseconds. */
-#ifndef RECORDER_CLOCK_H
-#define RECORDER_CLOCK_H
+#ifndef IOGAUGE_CLOCK_H
+#define IOGAUGE_CLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,19 +28,19 @@ typedef struct {
     bool ticks;
     struct timespec origin;      /* of CLOCK_MONOTONIC, where the seconds begin */
     clock_mark first, last, now; /* the first reading, and the latest two */
-} recorder_clock;
+} io_clock;
 
 /* Does the kernel's clock count ticks that this library can read? */
 bool clock_has_ticks(void);
-void clock_start(recorder_clock *clock, bool ticks);
+void clock_start(io_clock *clock, bool ticks);
 /* Reads the clock, so that moments since the last reading can be converted. */
-void clock_read(recorder_clock *clock);
+void clock_read(io_clock *clock);
 /* Seconds of a moment before the latest reading. Between the latest two readings it is as exact as they are
  * (within a microsecond). Before both, when another thread read the clock during a long call, the error is at
  * most a thousandth of its age. */
-double clock_seconds(const recorder_clock *clock, moment at);
+double clock_seconds(const io_clock *clock, moment at);
 /* CLOCK_MONOTONIC since the start. */
-double clock_now(const recorder_clock *clock);
+double clock_now(const io_clock *clock);
 uint64_t clock_nanoseconds(void);
 
 static inline moment clock_moment(bool ticks) {
