@@ -79,20 +79,19 @@ class SelfDescribed(rfm.RegressionTestPlugin):
 
     def write_case(self, result: str, reason: str | None, checked: bool = True) -> None:
         """`checked`: the test's own checks have run."""
-        test: Any = self
-        if test.is_dry_run():
+        if self.is_dry_run():
             return
-        case = {name: getattr(test, name, None) for name in OF_THE_TEST}
+        case = {name: getattr(self, name, None) for name in OF_THE_TEST}
         case |= {
-            "fs_path": str(test.file_system["path"]),
-            "filename": inspect.getfile(type(test)),
-            "system": test.current_system.name,
-            "partition": test.current_partition.name,
-            "environ": test.current_environ.name,
+            "fs_path": str(self.file_system["path"]),
+            "filename": inspect.getfile(type(self)),
+            "system": self.current_system.name,
+            "partition": self.current_partition.name,
+            "environ": self.current_environ.name,
             "result": result,
             "fail_reason": reason,
             "checked": checked,
-            "judged_by": test.judged_by,
+            "judged_by": self.judged_by,
             "fixture": False,
             "ended": time.time(),
         }
@@ -104,5 +103,5 @@ class SelfDescribed(rfm.RegressionTestPlugin):
             "order_seed": order.seed(),
         }
         text = json.dumps({"session": session, "case": case}, indent=1, default=str)
-        path = Path(test.stagedir) / CASE
+        path = Path(self.stagedir) / CASE
         write_whole(path, text + "\n")

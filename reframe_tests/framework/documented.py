@@ -73,24 +73,21 @@ class Documented(rfm.RegressionTestPlugin):
     def fitting(self, wanted: int | None, most: int) -> int | None:
         """So many processes, or as many as there are, if the scale is a document's and the machine
         is none."""
-        test: Any = self
         here = rt.runtime().system.name not in experiments.sites()
-        if wanted and here and OF_DOCUMENTS.fullmatch(test.scale) and not test.only_documented:
-            test.factor = scaled_down(wanted, most)
-        return wanted and max(1, wanted // test.factor if not test.only_documented else wanted)
+        if wanted and here and OF_DOCUMENTS.fullmatch(self.scale) and not self.only_documented:
+            self.factor = scaled_down(wanted, most)
+        return wanted and max(1, wanted // self.factor if not self.only_documented else wanted)
 
     @run_after("init")
     def flush_as_the_document_did(self) -> None:
-        test: Any = self
-        if test.fsync is None:
-            test.fsync = not OF_DOCUMENTS.fullmatch(test.scale)
+        if self.fsync is None:  # type: ignore[has-type]
+            self.fsync = not OF_DOCUMENTS.fullmatch(self.scale)
 
     @run_after("init", always_last=True)
     def tag_with_its_experiments(self) -> None:
-        test: Any = self
-        given = {name: getattr(test, name) for name in type(test).param_space.params}
-        if test.only_documented:
-            test.factor = test.point.factor
+        given = {name: getattr(self, name) for name in type(self).param_space.params}
+        if self.only_documented:
+            self.factor = self.point.factor
         if not self.makes_sense(given):
-            test.valid_systems = []
-        test.tags |= {one.id for one in self.experiments_with(given)}
+            self.valid_systems: list[str] = []
+        self.tags |= {one.id for one in self.experiments_with(given)}

@@ -68,34 +68,28 @@ class Measured(rfm.RegressionTestPlugin):
     @run_before("performance")
     def set_performance_variables(self) -> None:
         """What the run measured; none in a dry run, and none in a failed one."""
-        test: Any = self
-        if test.is_dry_run():
+        if self.is_dry_run():
             return
-        document = load(Path(test.stagedir) / DOCUMENT)
-        test.caches = document["used"]["caches"] or ""
+        document = load(Path(self.stagedir) / DOCUMENT)
+        self.caches = document["used"]["caches"] or ""
         figures = figures_of(document)
-        shares = filesystems.published_shares(test.file_system, document["summary"])
+        shares = filesystems.published_shares(self.file_system, document["summary"])
         figures |= {name: (share, "1") for name, share in shares.items()}
-        figures |= test.ledger_figures()
-        test.perf_variables = {
+        figures |= self.ledger_figures()
+        self.perf_variables = {
             name: sn.make_performance_function(sn.defer(value), unit)
             for name, (value, unit) in figures.items()
-            if self.is_worth_logging(name)
+            # A call that moves nothing has no share of the file system's peak.
+            if self.the_call.moves_data or "fraction" not in name
         }
 
     @run_before("performance", always_last=True)
     def set_reference(self) -> None:
         """What this system's own history expects (references/sites/SYSTEM.yaml), if anything."""
-        test: Any = self
-        hints = " ".join(sorted(f"{key}={value}" for key, value in test.all_hints().items()))
-        partition, name = test.current_partition.name, re.sub(r" %\.repeat_no=\S*", "", test.name)
-        stack = test.current_environ.name
-        key = (partition, stack, name, test.num_tasks, bool(test.fsync), hints)
-        found = references.for_reframe(test.current_system.name, partition, key)
+        hints = " ".join(sorted(f"{key}={value}" for key, value in self.all_hints().items()))
+        partition, name = self.current_partition.name, re.sub(r" %\.repeat_no=\S*", "", self.name)
+        stack = self.current_environ.name
+        key = (partition, stack, name, self.num_tasks, bool(self.fsync), hints)
+        found = references.for_reframe(self.current_system.name, partition, key)
         if found:
-            test.reference = found
-
-    def is_worth_logging(self, name: str) -> bool:
-        """A call that moves nothing has no share of the file system's peak."""
-        test: Any = self
-        return bool(test.the_call.moves_data) or "fraction" not in name
+            self.reference = found

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How a run is recorded: which library is preloaded, and with what settings. Pure."""
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,8 +120,3 @@ def _config(dxt: bool, records: int) -> list[str]:
         *(["MOD_ENABLE DXT_POSIX,DXT_MPIIO"] if dxt else []),
         "EOF",
     ]
-
-
-def prefix_of_runtime() -> str | None:
-    """The Darshan runtime that the user names."""
-    return os.environ.get("DARSHAN_PREFIX")

@@ -60,21 +60,20 @@ class TraceChecks(rfm.RegressionTestPlugin):
 
     def trace_values(self) -> dict[str, Any] | None:
         """For the job script; None if nothing is recorded."""
-        test: Any = self
         self.recorder = None
         if not self.trace:
             self.ledger = "not traced: trace=false"
             return None
-        extras = stacks.extras(test.current_environ)
-        if test.kernels.is_cross and extras.get("darshan") != recorders.LINKED:
+        extras = stacks.extras(self.current_environ)
+        if self.kernels.is_cross and extras.get("darshan") != recorders.LINKED:
             self.ledger = "not traced: nothing can be preloaded there (docs/darshan.md)"
         else:
             self.recorder = recorders.find(
                 extras,
-                test.kernels.program,
+                self.kernels.program,
                 self.fits,
-                recorders.prefix_of_runtime(),
-                built=test.kernels.given is None,
+                os.environ.get("DARSHAN_PREFIX"),
+                built=self.kernels.given is None,
             )
             self.ledger = "" if self.recorder else "not traced: no recorder beside iokernel"
         if not self.recorder:
@@ -92,18 +91,16 @@ class TraceChecks(rfm.RegressionTestPlugin):
 
     def fits(self, library: Path) -> bool:
         """Is a Darshan runtime built for this stack's MPI?"""
-        test: Any = self
-        words = [*stacks.inside(test.current_environ), "ldd", str(library)]
+        words = [*stacks.inside(self.current_environ), "ldd", str(library)]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
-        return mpi_problem(done.stdout, stacks.extras(test.current_environ)["mpi_library"]) is None
+        return mpi_problem(done.stdout, stacks.extras(self.current_environ)["mpi_library"]) is None
 
     @run_before("sanity", always_last=True)
     def read_the_trace(self) -> None:
         """After the result document is complete. A failed run has no ledger."""
-        test: Any = self
-        if not self.recorder or test.is_dry_run():
+        if not self.recorder or self.is_dry_run():
             return
-        stage = Path(test.stagedir)
+        stage = Path(self.stagedir)
         try:
             document = load(stage / DOCUMENT)
             raw = None if self.recorder.real else stage / recorders.RAW
@@ -119,20 +116,15 @@ class TraceChecks(rfm.RegressionTestPlugin):
         self.ledger = str(self.judgement)
         if self.the_ledger:
             self.trace_log = TRACE
-            self.write_the_ledger(stage / LEDGER)
-
-    def write_the_ledger(self, path: Path) -> None:
-        assert self.the_ledger and self.judgement
-        data = as_json(self.the_ledger, self.judgement)
-        path.write_text(json.dumps(data, indent=1) + "\n")
+            data = as_json(self.the_ledger, self.judgement)
+            (stage / LEDGER).write_text(json.dumps(data, indent=1) + "\n")
 
     def outside(self) -> Outside | None:
         """What was seen of the job; None if it was not seen."""
-        test: Any = self
         if not self.began:
             return None
-        (began, since), local = self.began, test.current_partition.scheduler.is_local
-        read = _read_from_storage(Path(test.stagedir))
+        (began, since), local = self.began, self.current_partition.scheduler.is_local
+        read = _read_from_storage(Path(self.stagedir))
         return Outside(began, time.time(), time.monotonic() - since, local, *read)
 
     def check_the_trace(
@@ -144,14 +136,12 @@ class TraceChecks(rfm.RegressionTestPlugin):
             return
         check_trace(document, expected, self.judgement, self.the_log, outside)
         if expected.ours and not self.recorder.real:
-            test: Any = self
-            for complaint in against_the_recorder(document, Path(test.stagedir) / recorders.RAW):
+            for complaint in against_the_recorder(document, Path(self.stagedir) / recorders.RAW):
                 raise Wrong(complaint)
 
     def who_wrote_it(self) -> str:
         """Appended to the message of a run with wrong bytes: the command that names who raced."""
-        test: Any = self
-        stage = Path(test.stagedir)
+        stage = Path(self.stagedir)
         try:
             wrong = load(stage / DOCUMENT)["verification"]["first"]
         except (Wrong, KeyError, TypeError):

@@ -96,8 +96,6 @@ def problem(pattern: str, written: Any, read: Any, offset: int) -> str | None:
 
 
 class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
-    """A fixture of every test of the kernels."""
-
     descr = "one changed bit for each pattern is found"
     kernels = fixture(BuildKernels, scope="environment")
     # Where the bits are: any number; 0 draws another place each time.

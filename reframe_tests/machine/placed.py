@@ -20,19 +20,17 @@ class Placed(rfm.RegressionTestPlugin):
         return 0
 
     def is_local(self) -> bool:
-        test: Any = self
-        return bool(test.current_partition.scheduler.is_local)
+        return bool(self.current_partition.scheduler.is_local)
 
     def place(self, wanted: int, per_node: int, nodes: int) -> None:
         """`wanted` processes, `per_node` on each, on `nodes`; 0: open."""
-        test: Any = self
-        shape = placement.shape_of(test.current_partition)
+        shape = placement.shape_of(self.current_partition)
         if self.is_local() and not nodes:
             per_node = per_node or wanted  # cores can be shared there: the stack sets the limit
-        test.num_tasks = wanted or nodes * shape.cores
+        self.num_tasks = wanted or nodes * shape.cores
         try:
             self.where = placement.place(wanted, per_node, nodes, shape)
-            test.num_tasks = self.where.processes
+            self.num_tasks = self.where.processes
             fits = 0 if self.is_local() or per_node or nodes else self.memory_fits()
             if 0 < fits < self.where.per_node:  # on more nodes, if there are any
                 with suppress(placement.CannotPlace):
@@ -41,16 +39,15 @@ class Placed(rfm.RegressionTestPlugin):
             self.unplaceable = str(problem)
             return
         if not self.is_local():
-            test.num_tasks_per_node = self.where.per_node
+            self.num_tasks_per_node = self.where.per_node
 
     def hand_to_the_job(self, values: dict[str, Any]) -> None:
         """`values`: the template's variables."""
-        test: Any = self
-        extras = test.current_partition.extras
-        test.job.script_values = values
-        test.job.placement = {
+        extras = self.current_partition.extras
+        self.job.script_values = values
+        self.job.placement = {
             "block": self.where.block,
             "job_type": extras.get("job_type", "parallel"),
-            "exclusive": test.exclusive_access and extras.get("exclusive", True),
+            "exclusive": self.exclusive_access and extras.get("exclusive", True),
             "memory": extras.get("memory", 0),
         }

@@ -39,10 +39,6 @@ ANSWERS = {
 }
 
 
-class UnknownKind(Exception):
-    """A `striping.kind` without a template and a parser."""
-
-
 def in_bytes(size: object) -> int:
     """`1M`, `64k`, `1048576`. `ValueError` for anything else."""
     match = re.fullmatch(r"(\d+)([kmg]?)", str(size).lower())
@@ -55,9 +51,7 @@ def read_back(kind: str, text: str) -> dict[str, Any]:
     """`count` and `size` as found, with WITH_OWN also `own`, the second count; a missing value is
     None, never a guess."""
     if kind not in ANSWERS:
-        raise UnknownKind(
-            f"striping kind {kind!r} is unknown; expected one of {', '.join(ANSWERS)}"
-        )
+        raise ValueError(f"striping kind {kind!r} is unknown; expected one of {', '.join(ANSWERS)}")
     found = {
         name: [int(number) for number in re.findall(pattern, text, re.MULTILINE)]
         for name, pattern in ANSWERS[kind].items()

@@ -10,7 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from reframe_tests.machine.striping import UnknownKind, in_bytes, read_back
+from reframe_tests.machine.striping import in_bytes, read_back
 from tests.reframe_session import ROOT, changed_site, reframe
 
 GETSTRIPE = """\
@@ -54,7 +54,7 @@ def test_what_the_commands_print_is_understood(
 
 
 def test_what_is_wrong_is_named() -> None:
-    with pytest.raises(UnknownKind, match="'luster' is unknown; expected one of lustre"):
+    with pytest.raises(ValueError, match="'luster' is unknown; expected one of lustre"):
         read_back("luster", "")
     assert [in_bytes(size) for size in ("64k", "1M", 4096)] == [65536, 2**20, 4096]
     with pytest.raises(ValueError, match="size '1 MB'"):
