@@ -2,7 +2,8 @@
 """Pleiades at NASA Ames: Lustre (The HDF Group's studies of CGNS on it).
 
 From the document: that there were studies on its Lustre file system, and no number. Nodes, batch
-system and file system are as in site_configs/pbs_lustre.py, with its settings.
+system and file system are as in site_configs/pbs_lustre.py, with its settings. Unverified: the name
+of MPT's module in 2014, without which a job has no `mpiexec_mpt` (IOGAUGE_MODULES).
 """
 
 import sys
@@ -13,7 +14,10 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 from site_configs import pbs_lustre
 from site_configs.support import common
 
+(mpt,) = pbs_lustre.site_configuration["environments"]
+loads = mpt["prepare_cmds"] or ["module load mpi-sgi/mpt"]
+
 site_configuration = common.site(
     [common.system("pleiades", [r"pfe\d+"], [pbs_lustre.batch], "NASA Ames")],
-    pbs_lustre.site_configuration["environments"],
+    [{**mpt, "prepare_cmds": loads}],
 )

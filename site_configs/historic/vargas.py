@@ -3,7 +3,7 @@
 
 Shape (IDRIS 2011 document): 112 nodes, 3584 cores, 18 TB; two InfiniBand links of 16 Gbit/s a node.
 GPFS: 8 GB/s for each of WORKDIR and TMPDIR, block size 2 MB. Unverified: the paths, the
-login nodes' names, and that all nodes have the same memory.
+login nodes' names, that all nodes have the same memory, and the networks' name, `sn_all`.
 """
 
 import sys
@@ -40,12 +40,16 @@ compute = common.partition(
         "tmpdir": gpfs(common.setting("TMPDIR", "/tmpdir")),
     },
     name="compute",
+    # Else MPI's messages go over Ethernet: "network" in IBM's "Using and Administering".
+    access=["network.MPI = sn_all,not_shared,us"],
     job_type="parallel",
     nodes=112,
     memory=18 * 2**20 // 112,  # 18 TB over all nodes
 )
 
+WIDE = [["OBJECT_MODE", "64"]]  # else AIX's compilers make 32-bit programs
+
 site_configuration = common.site(
     [common.system("vargas", [r"vargas\d*"], [compute], "Power6, IDRIS")],
-    [common.stack("xl", "mpcc_r", "", ["hdf5", "pnetcdf", "peak"], cross=True)],
+    [common.stack("xl", "mpcc_r", "", ["hdf5", "pnetcdf", "peak"], cross=True, env_vars=WIDE)],
 )

@@ -30,7 +30,7 @@ OF_MACHINES = {"idris-gpfs", "idris-array", "idris-io-node", "idris-power6-node"
 # What runs here also without being asked for; all of them: make documents-smoke.
 QUICKEST = ("s3d-io-small", "paio-altix", "cgns-2005-read")
 # One file system of a site is enough to compare its scripts with the table.
-ONE_FS = {"babel": "workdir", "vargas": "workdir", "mira_cetus": "fs0"}
+ONE_FS = {"babel": "workdir", "vargas": "workdir", "mira": "fs0", "cetus": "fs0"}
 
 
 def named(name: str) -> Experiment:

@@ -60,7 +60,7 @@ def test_each_label_stands_as_labelled_on_every_site(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("system", ["faust", "mira_cetus", "edison"])
+@pytest.mark.parametrize("system", ["faust", "mira", "edison"])
 def test_cgns_is_rendered_on_the_documents_machines(
     system: str, site_dry_run: Callable[[str], Session]
 ) -> None:
@@ -162,7 +162,7 @@ def test_rules_of_a_sites_hints() -> None:
 def test_s3d_has_the_hints_that_s3d_io_sets(tmp_path: Path) -> None:
     """set_io_hints in S3D-IO's io_profiling_m.f90; its methods are two of PnetCDF's."""
     only = ("-t", "smoke", "-n", "S3d ")
-    for script in dry_run("mira_cetus", tmp_path, *only).scripts():
+    for script in dry_run("mira", tmp_path, *only).scripts():
         text = script.read_text()
         upstream = "--mode collective" in text or "--mode nonblocking" in text
         upstream = upstream and "--method pnetcdf" in text

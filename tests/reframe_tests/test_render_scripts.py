@@ -23,7 +23,7 @@ def render(*words: str) -> subprocess.CompletedProcess[str]:
 def test_scripts_for_one_partition_work_there(tmp_path: Path) -> None:
     there = ("--there", "/home/me/jobs", "--iokernel", "/home/me/iokernel", "-t", "smoke")
     done = render(
-        *("--site", "mira_cetus", "--system", "mira_cetus:cetus", "-o", str(tmp_path), *there),
+        *("--site", "cetus", "--system", "cetus:batch", "-o", str(tmp_path), *there),
         *("-n", "S3d.*fs=fs0.*call=mpiio:collective"),
     )
     assert done.returncode == 0, done.stderr

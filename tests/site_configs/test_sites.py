@@ -23,8 +23,9 @@ MUST_HAVE = {
     "slurm_lustre": ["#SBATCH --nodes=1\n", "\nsrun ", "lfs setstripe -c -1 -S 1M "],
     "pbs_lustre": [":model=ivy\n", "\nmpiexec_mpt -np 4 ", "lfs setstripe -c 16 "],
     "babel": ["# @ bg_size = 64\n", "\nmpirun -mode VN -np 4 ", "stat -c 'block size %o'"],
-    "vargas": ["# @ total_tasks = 4\n", "\npoe "],
-    "mira_cetus": ["#COBALT --mode script\n", " --exp-env BGLOCKLESSMPIO_F_TYPE : ", "romio_cb_w"],
+    "vargas": ["# @ total_tasks = 4\n", "\npoe ", "# @ network.MPI = ", 'OBJECT_MODE="64"'],
+    "pleiades": ["\nmodule load mpi-sgi/mpt\n", "\nmpiexec_mpt -np 4 "],
+    "mira": ["#COBALT --mode script\n", " --exp-env BGLOCKLESSMPIO_F_TYPE : ", "romio_cb_w"],
     "faust": ["#PBS -l nodes=1:ppn=1\n", "\nmpiexec -n 1 ", "/iogauge."],
     "edison": ["module load cray-parallel-netcdf\n", "\nsrun ", "lfs setstripe -c 96 -S 1M "],
     "altix": ["#PBS -l select=1:ncpus=4:mpiprocs=4\n", "--prefix ufs: "],
@@ -120,11 +121,10 @@ def test_the_published_run_of_s3d_is_one_test(tmp_path: Path) -> None:
 def test_blue_gene_gets_its_modes_and_blocks(tmp_path: Path) -> None:
     only = ("-t", "smoke", "-n", "S3d.*fs=fs0.*call=mpiio:collective")
     size = ("-S", "S3d.num_tasks=4000", "-S", "S3d.num_tasks_per_node=32")
-    session = dry_run("mira_cetus", tmp_path, *only, *size)
-    text = {script.parts[-4]: script.read_text() for script in session.scripts()}
-    assert "#COBALT -n 512\n" in text["mira"]
-    assert "#COBALT -n 128\n" in text["cetus"]
-    assert "runjob --np 4000 --ranks-per-node 32 --block" in text["cetus"]
+    for system, block in {"mira": 512, "cetus": 128}.items():
+        (script,) = dry_run(system, tmp_path / system, *only, *size).scripts()
+        assert f"#COBALT -n {block}\n" in script.read_text()
+        assert "runjob --np 4000 --ranks-per-node 32 --block" in script.read_text()
 
 
 @pytest.mark.slow

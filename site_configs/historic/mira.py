@@ -1,30 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Mira and Cetus at Argonne: IBM Blue Gene/Q, Cobalt, GPFS (The HDF Group's CGNS measurements).
+"""Mira at Argonne: IBM Blue Gene/Q, Cobalt, GPFS (The HDF Group's CGNS measurements).
+
+Cetus (cetus.py) has the same nodes and file systems, and login nodes and a Cobalt of its own.
 
 All from pages of www.alcf.anl.gov, but where another is named:
 
 - 16 cores and 16 GB a node, one I/O node for 128 compute nodes: "Machine overview for
   Mira/Cetus/Vesta". 49152 nodes of Mira: "High Performance Parallel I/O" (2014), chapter 4.
-- Blocks of Mira: "Machine partitions". Least block of Cetus, 128 nodes: "Determining allocation
-  requirements".
+- Blocks: "Machine partitions".
 - Peaks by IOR: "Data and networking": mira-fs0 240 GB/s, mira-fs1 90 GB/s.
 - Modes c1 to c64 (processes of a node): "Cobalt job control". `qsub --mode cN` starts one program
   and no script; a job of ours has set-up and clean-up around it, so it is that page's other method,
   `--mode script`, and the mode is runjob's `--ranks-per-node N`.
 - BGLOCKLESSMPIO_F_TYPE: GPFS's number. It makes ROMIO take no locks there; job scripts of
   users of Mira set it for `runjob`.
-- Unverified: Cetus' 4096 nodes and larger blocks; the names of login nodes.
+- Unverified: the names of login nodes.
 """
 
 import sys
 from pathlib import Path
+from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from site_configs.support import common
 
 ACCOUNT = common.setting("ACCOUNT", "")
-POWERS = [128, 256, 512, 1024, 2048, 4096]
 
 
 def gpfs(path: str, peak: int) -> dict[str, object]:
@@ -42,8 +43,9 @@ def gpfs(path: str, peak: int) -> dict[str, object]:
     )
 
 
-def partition(name: str, nodes: int, blocks: list[int]) -> dict[str, object]:
-    return common.partition(
+def site(name: str, nodes: int, blocks: list[int]) -> dict[str, Any]:
+    """Of one machine: jobs for the other cannot be submitted there."""
+    batch = common.partition(
         "cobalt.j2",
         "runjob",
         stack="xl",
@@ -52,35 +54,26 @@ def partition(name: str, nodes: int, blocks: list[int]) -> dict[str, object]:
             "fs0": gpfs(common.setting("FS0", "/gpfs/mira-fs0"), 240000),
             "fs1": gpfs(common.setting("FS1", "/gpfs/mira-fs1"), 90000),
         },
-        name=name,
         access=[f"-A {ACCOUNT}" if ACCOUNT else ""],
         nodes=nodes,
         memory=16384,
         per_node=[1, 2, 4, 8, 16, 32, 64],  # modes c1 to c64
         blocks=blocks,
     )
+    xl = common.stack(
+        "xl",
+        "mpixlc_r",
+        "",
+        ["romio", "hdf5", "pnetcdf", "cgns", "peak"],
+        # Cobalt has booted the block; runjob must be told which.
+        launcher=['--block "$COBALT_PARTNAME"'],
+        cross=True,
+    )
+    return common.site(
+        [common.system(name, [rf"{name}lac\d+"], [batch], "Blue Gene/Q, Argonne")], [xl]
+    )
 
 
-MIRA = [*POWERS[2:], 8192, 12288, 16384, 24576, 32768, 49152]
+BLOCKS = [512, 1024, 2048, 4096, 8192, 12288, 16384, 24576, 32768, 49152]
 
-site_configuration = common.site(
-    [
-        common.system(
-            "mira_cetus",
-            [r"miralac\d+", r"cetuslac\d+"],
-            [partition("mira", 49152, MIRA), partition("cetus", 4096, POWERS)],
-            "Blue Gene/Q, Argonne",
-        )
-    ],
-    [
-        common.stack(
-            "xl",
-            "mpixlc_r",
-            "",
-            ["romio", "hdf5", "pnetcdf", "cgns", "peak"],
-            # Cobalt has booted the block; runjob must be told which.
-            launcher=['--block "$COBALT_PARTNAME"'],
-            cross=True,
-        )
-    ],
-)
+site_configuration = site("mira", 49152, BLOCKS)
