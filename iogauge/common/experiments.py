@@ -136,18 +136,13 @@ def of_run(
     ]
 
 
-def axis(test: str, name: str, system: str) -> list[str]:
-    """The values of a parameter in the test's experiments there, each once, in the file's order."""
-    found = [one.at[name] for one in experiments() if one.test == test and one.is_of(system)]
-    return list(dict.fromkeys(value for values in found for value in values))
-
-
 def process_axis(test: str, system: str, most: int) -> list[str]:
-    """The same of processes, with smoke runs. `most`: of a site that is no document's,
-    where experiments are scaled down."""
-    counts = map(int, axis(test, "processes", system))
-    found = {Point(n) for n in counts if system in sites() or n <= most}
-    if system not in sites():
-        mine = [one for one in experiments() if one.test == test and "processes" in one.at]
-        found |= {Point.of(text) for one in mine for text in one.points(most)}
+    """The numbers of processes of the test's experiments there, and those of smoke runs. `most`: of
+    a site that is no document's, where experiments are scaled down."""
+    mine = [one for one in experiments() if one.test == test and one.is_of(system)]
+    sweeps = [one for one in mine if "processes" in one.at]
+    at_home = system in sites()
+    found = {Point(n) for one in sweeps for n in one.process_counts if at_home or n <= most}
+    if not at_home:
+        found |= {Point.of(text) for one in sweeps for text in one.points(most)}
     return list(map(str, sorted({*map(Point, SMOKE_PROCESSES), *found})))

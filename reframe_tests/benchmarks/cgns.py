@@ -159,9 +159,6 @@ class CgnsZoneProcesses(OverProcesses, CgnsStructured):
     )
     processes = parameter(processes_of("CgnsZoneProcesses"), type=str, loggable=True)
 
-    def is_quick(self) -> bool:
-        return False
-
 
 @benchmark
 class CgnsReadProcesses(OverProcesses, CgnsBlock):
@@ -259,6 +256,10 @@ class CgnsMetadata(OverProcesses, CgnsStructured):
         return calls.BY_NAME[f"{self.call}:{COLLECTIVE_METADATA[self.metadata].mode}"]
 
     has_label = True
+
+    def more_seconds(self) -> float:
+        """The page: a job of five minutes ended before all of >1024 processes had opened it."""
+        return 600.0 if self.metadata == "off" and self.num_tasks > 1024 else 0.0
 
     def label_hints(self) -> Label:
         return {HINT: COLLECTIVE_METADATA[self.metadata].hint}

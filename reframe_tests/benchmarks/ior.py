@@ -216,6 +216,3 @@ class IorProcesses(OverProcesses, Ior):
     )
     scale = parameter(["smoke", "laptop", "paper"], type=str, loggable=True)
     processes = parameter(processes_of("IorProcesses"), type=str, loggable=True)
-
-    def is_quick(self) -> bool:
-        return False

@@ -48,7 +48,6 @@ class PaioBenchmark(IoBenchmark):
     """The common base. `-S Paio.compute_seconds=T`: computing after each dump."""
 
     pattern = "weather"
-    family = ("paio",)
     scales = SCALES
     scale = parameter(SCALES, type=str, loggable=True)
     call = parameter(["ioserver:posix"], type=str, loggable=True)

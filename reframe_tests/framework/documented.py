@@ -39,6 +39,9 @@ class OverProcesses:
     def scale_processes(self) -> int | None:
         return self.point.processes
 
+    def is_quick(self) -> bool:
+        return False
+
 
 class Documented(rfm.RegressionTestPlugin):
     """Mixed into `IoBenchmark`: the names of its experiments as tags. Where a machine that is no

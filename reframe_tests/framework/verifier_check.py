@@ -25,9 +25,7 @@ from reframe_tests.framework.build import BuildKernels
 from reframe_tests.framework.session import InCi
 from reframe_tests.jobs import launchers
 from reframe_tests.machine import stacks
-from reframe_tests.machine.duration import MAX_TIME
 from reframe_tests.machine.placed import Placed
-from reframe_tests.machine.placement import shape_of
 
 # Needs no library, supports every pattern, and its files are pure payload.
 METHOD = "posix-shared"
@@ -48,7 +46,6 @@ PROCESSES = 2  # the count these options are for
 # process's turn.
 OWNED = {"s3d": (8 * 6 * 4 * 8, 8 * 6 * 2 * 8), "ior": (2 * 4096, 4096)}
 FLIPPED = "flipped"
-TIME_LIMIT = 600  # seconds
 LARGEST_ELEMENT = 8
 # Shell functions; `flip FOLDER NUMBER NAME` changes one bit of the folder's first file.
 FLIP = f"""\
@@ -124,8 +121,7 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
     def set_processes(self) -> None:
         """Always so many: `-S num_tasks=16`, which ReFrame passes to all classes, is for tests."""
         self.place(PROCESSES, 0, 0)
-        most = shape_of(self.current_partition).max_time or MAX_TIME
-        self.time_limit = f"{min(TIME_LIMIT, most)}s"
+        self.time_limit = f"{self.limit()}s"
 
     @run_after("setup")
     def look_if_it_is_known(self) -> None:

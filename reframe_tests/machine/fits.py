@@ -137,8 +137,5 @@ class Fits(Placed):
             expected = duration.expected_bandwidth(
                 self.file_system, self.the_scale.bandwidth, self.where.nodes
             )
-            most = placement.shape_of(self.current_partition).max_time
-            seconds = duration.time_limit(
-                self.moves(), expected, self.repeats, self.more_seconds(), most
-            )
+            seconds = self.limit(self.moves(), expected, self.repeats, self.more_seconds())
             self.time_limit = f"{seconds}s"

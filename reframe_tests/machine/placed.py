@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a job that runs the kernels asks of its batch system: processes, nodes, block, memory. The
-only place that decides it, for benchmarks and for the job that checks the verification."""
+"""What a job that runs the kernels asks of its batch system: processes, nodes, block, memory, time.
+The only place that decides it, for benchmarks and for the job that checks the verification."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
 import reframe as rfm
 
-from reframe_tests.machine import placement
+from reframe_tests.machine import duration, placement
+from reframe_tests.machine.duration import Move
 
 
 class Placed(rfm.RegressionTestPlugin):
@@ -40,6 +42,14 @@ class Placed(rfm.RegressionTestPlugin):
             return
         if not self.is_local():
             self.num_tasks_per_node = self.where.per_node
+
+    def limit(
+        self, moves: Sequence[Move] = (), bandwidth: float = 1.0, repeats: int = 1, more: float = 0
+    ) -> int:
+        """Seconds; without arguments of a job that takes no time once it runs."""
+        test: Any = self
+        shape = placement.shape_of(test.current_partition)
+        return duration.time_limit(moves, bandwidth, repeats, more, shape.max_time, shape.blocks)
 
     def hand_to_the_job(self, values: dict[str, Any]) -> None:
         """`values`: the template's variables."""

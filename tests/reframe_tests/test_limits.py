@@ -32,6 +32,8 @@ def test_a_limit_grows_with_bytes_repeats_and_slowness() -> None:
     assert time_limit([gib, gib], 100, 3) > time_limit([gib], 100, 3) > small
     assert time_limit([Move(2**30, slower=100)], 100, 1) >= 100 * 2**30 / 100e6
     assert time_limit([gib], 100, 2, more=1000) >= small + 2000
+    # Cobalt: "give at least 5 min" for the boot alone.
+    assert time_limit([gib], 100, 1, blocks=[64]) >= small + 300
 
 
 def test_no_job_asks_for_more_time_than_its_partition_allows() -> None:
@@ -60,6 +62,25 @@ def test_the_slowest_run_of_the_document_ends_in_time(tmp_path: Path) -> None:
     asked = ("-S", "RamsesHints.time_limit=7m")
     (script,) = dry_run("babel", tmp_path / "2", *only, *asked, tests="ramses.py").scripts()
     assert seconds(script.read_text()) == 420
+
+
+def test_the_check_of_the_verification_waits_for_its_block_to_boot(tmp_path: Path) -> None:
+    found = {}
+    for system, name in {"babel": "IorProcesses.*fs=tmpdir", "vargas": "Ior%.*fs=tmpdir"}.items():
+        only = ("-t", "smoke", "-n", f"{name}.*call=posix(%|$)")
+        session = dry_run(system, tmp_path / system, *only, tests="ior.py")
+        (script,) = session.output.glob("stage/*/*/*/*/Notices*/rfm_job.sh")
+        found[system] = seconds(script.read_text())
+    assert found["babel"] >= found["vargas"] + 300
+
+
+@pytest.mark.slow
+def test_the_cloud_models_writing_ends_in_time(tmp_path: Path) -> None:
+    """1,913 s of writing on the SC45."""
+    only = ("-t", "paio-cloud-model", "-t", "paper-gsfc", "-n", "CloudModel.*call=master")
+    (script,) = dry_run("sc45", tmp_path, *only, tests="paio.py").scripts()
+    hours, minutes, _ = re.findall(r"walltime=(\d+):(\d+):(\d+)", script.read_text())[0]
+    assert 60 * int(hours) + int(minutes) > 3 * 1913 / 60
 
 
 @pytest.mark.slow
