@@ -99,6 +99,51 @@ def test_screen_and_files(stack: Stack, method: str, tmp_path: Path) -> None:
         np.testing.assert_array_equal(file.variables["temp"][:], data.array("temp", 4))
 
 
+# Each process leaves a file with its number of calls.
+COUNTED = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static int calls;
+int ncmpi_wait_all(int file, int n, int *requests, int *states) {
+    int (*next)(int, int, int *, int *);
+    *(void **)&next = dlsym(RTLD_NEXT, "ncmpi_wait_all");
+    calls++;
+    return next(file, n, requests, states);
+}
+__attribute__((destructor)) static void leave(void) {
+    char name[4096];
+    snprintf(name, sizeof name, "%s/%d", getenv("WAITS"), getpid());
+    FILE *file = calls ? fopen(name, "w") : NULL;
+    if (file) fprintf(file, "%d", calls);
+    if (file) fclose(file);
+}
+"""
+
+
+@pytest.mark.parametrize("method", ["0", "1"])
+def test_nonblocking_waits_once_for_each_dump(stack: Stack, method: str, tmp_path: Path) -> None:
+    """README: "the total number of calls to nfmpi_waitall is equal to i_time_end", 5; and "a single
+    call to nfmpi_waitall for read requests". Blocking calls have none."""
+    source, library = tmp_path / "count.c", tmp_path / "count.so"
+    source.write_text(COUNTED)
+    command = ["cc", "-shared", "-fPIC", str(source), "-o", str(library), "-ldl"]
+    subprocess.run(command, check=True, capture_output=True)
+    data, program = tmp_path / "data", stack.build / "s3d_io.x"
+    data.mkdir()
+    for restart, waits in (("F", 5), ("T", 6)):
+        counts = tmp_path / restart
+        counts.mkdir()
+        words = [*map(str, GRID), "2", "1", "1", method, restart, str(data)]
+        counting = {"LD_PRELOAD": str(library), "WAITS": str(counts)}
+        run = stack.run(*words, program=program, environment=counting)
+        assert run.status == 0, str(run)
+        found = [int(path.read_text()) for path in counts.iterdir()]
+        assert found == ([waits] * 2 if method == "1" else [])
+
+
 def test_restart_reads_first(stack: Stack, tmp_path: Path) -> None:
     words = [*map(str, GRID), "1", "2", "1", "1", "T", str(tmp_path)]
     first = s3d_io(stack, *words)
