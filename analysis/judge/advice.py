@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 from iogauge.common import tables
 from iogauge.common.hints import variable, way
-from iogauge.common.text import about, three
+from iogauge.common.text import ratio, three
 
 from ..statistics import interval
 from ..store import database as store
 from .overall import no_difference
-from .samples import AS_SQL, Job, speedup
+from .samples import AS_SQL, Job, medians, speedup
 from .selection import CALL
 
 Row = dict[str, Any]
@@ -105,6 +105,7 @@ def rank(group: Sequence[Row], default: str) -> list[Row]:
         ranked.append({
             **{name: row[name] for name in row if name != "found"},
             "rank": number, "mib_s": speed.value, "low": speed.low, "high": speed.high,
+            "default_mib_s": medians(base["found"], row["found"])[0] if base else None,
             "over_default": gain.value if gain else None,
             "gain_low": gain.low if gain else None, "gain_high": gain.high if gain else None,
             "verdict": "is the default" if base is row else verdict, "samples": speed.counted,
@@ -156,12 +157,11 @@ def of_kind(step: Step) -> str:
 def _takes(speed: interval.Interval, over: str) -> str:
     if speed.verdict == "no difference":
         return f"{no_difference(speed)} from {over}"
+    text = f"{ratio(1 / speed.value, speed.verdict)} times as long as {over}"
     if speed.low is None or speed.high is None:
-        text = f"{about(1 / speed.value)} times as long as {over}"
         return f"{text}, not decided yet: {speed.lacks}"
     ends = f"({three(1 / speed.high)} to {three(1 / speed.low)})"
-    open_ = ", not decided yet" if speed.verdict == "not decided yet" else ""
-    return f"{three(1 / speed.value)} times as long as {over} {ends}{open_}"
+    return f"{text} {ends}{', not decided yet' if speed.lacks else ''}"
 
 
 def settings(

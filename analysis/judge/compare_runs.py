@@ -2,7 +2,6 @@
 """Is B faster than A? The cases that both sides have, with the ratio of their speeds."""
 
 import math
-import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -167,10 +166,7 @@ def row(a: Group, b: Group) -> Row:
     """One row of the table. Of pairs, `a` and `b` are the medians of those pairs."""
     of_a, of_b = speeds(a), speeds(b)
     found = samples.speedup(of_a, of_b)
-    sides = (a.middle, b.middle)
-    if together := samples.chosen(of_a, of_b):
-        first, second = (statistics.median(of) for of in zip(*together.values(), strict=True))
-        sides = (1 / first, 1 / second) if a.unit == "s" else (first, second)
+    sides = [1 / one if a.unit == "s" else one for one in samples.medians(of_a, of_b)]
     return {
         **dict(zip(CASE, a.case, strict=True)),
         "quantity": a.quantity,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations, islice
+from statistics import median
 from typing import Any
 
 from ..errors import NothingFoundError
@@ -15,7 +16,7 @@ from ..store import database as store
 from . import compare_runs
 from .advice import Step, by_kind, candidates, default_of, fastest, of_kind
 from .compare_runs import Question
-from .samples import speedup
+from .samples import medians, speedup
 
 Row = dict[str, Any]
 
@@ -39,6 +40,13 @@ class Place:
     gain: interval.Interval | None
     stacks: dict[str, interval.Interval]
     steps: list[Step]
+
+    @property
+    def speeds(self) -> list[float]:
+        """Of the default, if measured, and of the best: of the pairs that the gain is of."""
+        if self.base is None:
+            return [median(self.best["found"].values())]
+        return medians(self.base["found"], self.best["found"])
 
     @property
     def name(self) -> str:

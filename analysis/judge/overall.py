@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from iogauge.common.text import three
+from iogauge.common.text import ratio, three
 
 from ..statistics import gate, pooled
 from ..statistics.interval import LEVEL, PAIRS, Interval
@@ -106,7 +106,7 @@ def _where(both: Sequence[Pair]) -> str:
 def _typically(found: Interval, sides: Sides) -> str:
     if found.verdict == "no difference":
         return f"{sides.b} is as fast as {sides.a}: {no_difference(found)}"
-    value = f"typically {three(found.value)} times as fast as {sides.a}"
+    value = f"typically {ratio(found.value, found.verdict)} times as fast as {sides.a}"
     if found.low is None or found.high is None:
         return f"{sides.b} was {value}, not decided yet: {found.lacks}"
     ends = f"({three(found.low)} to {three(found.high)})"
@@ -124,7 +124,7 @@ def _of_group(cases: Sequence[gate.Evidence], level: float, sides: Sides) -> str
     if found.verdict == "no difference":
         return no_difference(found)
     ends = "" if found.low is None else f" ({three(found.low)} to {three(found.high or 0)})"
-    text = f"{sides.b} {three(found.value)} times as fast{ends}"
+    text = f"{sides.b} {ratio(found.value, found.verdict)} times as fast{ends}"
     return text if found.verdict != "not decided yet" else (
         f"not decided yet, {text}{_takes(found, cases, sides)}")  # fmt: skip
 

@@ -57,6 +57,13 @@ def chosen(a: Speeds, b: Speeds) -> dict[tuple[int, int], Pair]:
     return found if len(found) >= interval.PAIRS or sessions < interval.JOBS else {}
 
 
+def medians(a: Speeds, b: Speeds) -> list[float]:
+    """Of both sides: of the pairs or sessions that `speedup` is of."""
+    if together := chosen(a, b):
+        return list(map(statistics.median, zip(*together.values(), strict=True)))
+    return [statistics.median(by_session(side).values()) for side in (a, b)]
+
+
 def by_session(side: Speeds) -> dict[int, float]:
     """A speed for each session, oldest first."""
     found: dict[int, list[float]] = {}

@@ -4,11 +4,10 @@ try next. All of it is the judge's."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from iogauge.common import tables
-from iogauge.common.text import about, three
+from iogauge.common.text import percent, ratio, three
 
 from ..judge import disturbance, findings, remedies
 from ..judge.advice import DEFAULT, of_kind
@@ -52,7 +51,7 @@ def _row(place: Place, share: Row | None, several: Sequence[str], root: Path) ->
         "call": best["call"],
         "variant": best["variant"],
         "stack": best["stack"],
-        "speed": bandwidth_text(median(best["found"].values())),
+        "speed": bandwidth_text(place.speeds[-1]),
         "unit": place.unit,
         "document": root / best["document"],
         "gain": _gain(place),
@@ -69,7 +68,7 @@ def _to_try(folder: Path) -> Row:
         return {"held": "", "because": "", "try": "", "commands": ()}
     cause, remedy = told
     return {
-        "held": f"{cause.kind}, up to {100 * cause.share:.0f} % of the time",
+        "held": f"{cause.kind}, up to {percent(cause.share)} of the time",
         "because": cause.says,
         "try": remedy.text,
         "commands": remedy.commands,
@@ -83,8 +82,8 @@ def _gain(place: Place) -> tuple[str, str]:
         is_default = place.best["call"] == DEFAULT
         return ("is the default" if is_default else "not measured"), ""
     if gain.low is None or gain.high is None:
-        return f"{about(gain.value)} times, not decided yet", gain.lacks
-    text = f"{three(gain.value)} times ({three(gain.low)} to {three(gain.high)})"
+        return f"{ratio(gain.value, gain.verdict)} times, not decided yet", gain.lacks
+    text = f"{ratio(gain.value, gain.verdict)} times ({three(gain.low)} to {three(gain.high)})"
     return text, "" if gain.verdict == "faster" else gain.verdict
 
 

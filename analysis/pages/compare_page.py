@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from iogauge.common.text import about, three
+from iogauge.common.text import ratio, three
 
 from ..judge.compare_runs import by_outcome, outcome
 from .page import link, load_template, save
@@ -25,8 +25,8 @@ Row = dict[str, Any]
 
 
 def write(path: Path, rows: Sequence[Row], title: str, words: dict[str, str], root: Path) -> None:
-    """`words`: `command`, and `gate` with what a gate says. `root`: what the store's paths are
-    relative to. Raises OutputError."""
+    """`words`: `command`, `answers` over all cases as lines, and `gate` with what a gate says.
+    `root`: what the store's paths are relative to. Raises OutputError."""
     save(path, render(path.parent, rows, title, words, root).encode())
 
 
@@ -38,6 +38,7 @@ def render(folder: Path, rows: Sequence[Row], title: str, words: dict[str, str],
     return load_template(TEMPLATE).render(
         title=title,
         command=words["command"],
+        answers=words.get("answers", "").splitlines(),
         gate=words.get("gate", "").partition("\n")[0],  # the page has the cases
         bad=any(word in BAD for word in outcomes) or any(row.get("fails") for row in rows),
         undecided=set(outcomes) <= {"not decided yet", "undecided"},
@@ -68,8 +69,8 @@ def _shown(row: Row, same: Sequence[str], far: float, root: Path, folder: Path) 
     names = [name for name in CASE if name not in same]
     case = " ".join(str(row[name]) for name in names if row.get(name) not in (None, ""))
     sure = "" if row["low"] is None else f"{three(row['low'])} to {three(row['high'])}"
-    text = "-" if row["ratio"] is None else (three if sure else about)(row["ratio"])
-    speeds = " \N{RIGHTWARDS ARROW} ".join(value_text(row[side]) for side in "ab")
+    text = ratio(row["ratio"], row["verdict"]) if row["ratio"] else ""
+    speeds = " \N{RIGHTWARDS ARROW} ".join(value_text(row[side]) for side in "ab" if row[side])
     verdict = outcome(row)
     why = str(row.get("gate") or "").partition(": ")[2]
     more = why or str(row["verdict"])

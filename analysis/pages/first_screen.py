@@ -7,7 +7,6 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any, NamedTuple
 
 from rich.console import Console
@@ -78,7 +77,7 @@ def as_json(found: Found) -> dict[str, Any]:
             {
                 "pattern": place.pattern, "file_system": place.fs,
                 **{name: place.best[name] for name in ("call", "variant", "stack", "processes")},
-                "value": median(place.best["found"].values()), "unit": place.unit,
+                "value": place.speeds[-1], "unit": place.unit,
                 **({} if place.gain is None else {
                     "over": DEFAULT, "gain": place.gain.value, "low": place.gain.low,
                     "high": place.gain.high, "verdict": place.gain.verdict,
@@ -116,8 +115,8 @@ def _right(place: Place, table: Table, share: str, several: Sequence[str]) -> Li
         answers.where(place, several),
         (
             place.pattern,
-            _speed(place.base, ""),
-            _speed(best, PER_SECOND.get(place.unit, "")),
+            bandwidth_text(place.speeds[0]) if place.base else NOTHING,
+            bandwidth_text(place.speeds[-1]) + PER_SECOND.get(place.unit, ""),
             " ".join(filter(None, [best["call"], best["stack"], variant])),
             _gain(place),
             share,
@@ -138,10 +137,6 @@ def _variant(variant: str, others: Sequence[str]) -> str:
     sets = [set(other.split(", ")) for other in others]
     same = set.intersection(*sets) if sets else set()
     return " ".join(word for word in variant.split(", ") if word not in same)
-
-
-def _speed(row: dict[str, Any] | None, unit: str) -> str:
-    return bandwidth_text(median(row["found"].values())) + unit if row else NOTHING
 
 
 def _gain(place: Place) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from rich.console import Console
 from rich.table import Table as Grid
 
-from iogauge.common.text import about
+from iogauge.common.text import ratio
 
 from . import screen
 from .words import value_text
@@ -39,7 +39,7 @@ RATIOS = ("ratio", "over_default")
 # the last two.
 FIRST_OUT = (
     "unit", "samples", "document", "unlike", "our_conditions", "published_conditions", "source",
-    "a", "b", "write_min-max", "read_min-max", "write_%_shared", "read_%_shared",
+    "a", "b", "default_mib_s", "write_min-max", "read_min-max", "write_%_shared", "read_%_shared",
 )  # fmt: skip
 Rows = Sequence[Mapping[str, Any]]
 
@@ -95,10 +95,8 @@ def show(rows: Rows, columns: Sequence[str], *, wide: bool, below: str = "") -> 
 
 
 def _rounded(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Two digits for a ratio that is not decided yet."""
-    if row.get("verdict") != "not decided yet":
-        return row
-    return {**row, **{name: about(row[name]) for name in RATIOS if row.get(name)}}
+    verdict = str(row.get("verdict", ""))
+    return {**row, **{name: ratio(row[name], verdict) for name in RATIOS if row.get(name)}}
 
 
 def _lines(

@@ -46,7 +46,8 @@ def _panel(one: History) -> alt.LayerChart:
         for first, last, middle in one.levels
     ]
     marks = [
-        {"at": runs[change.index]["at"], "label": f"{change.ratio - 1:+.0%} {change.date:%d %b %Y}",
+        {"at": runs[change.index]["at"],
+         "label": f"{change_text(change).partition(' (')[0]} {change.date:%d %b %Y}",
          "right": 2 * change.index > len(runs),
          "says": f"{change.date:%Y-%m-%d}: {change_text(change)}, {change.state}",
          "bad": change.state == "regressed"}

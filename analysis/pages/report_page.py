@@ -82,7 +82,7 @@ ORDER = ("history", "expected", "scaling", "efficiency", "claims", "ledger", "sc
 # Columns of the overview and what they are called.
 OVERVIEW = {
     "pattern": "pattern", "scale": "scale", "method": "method", "mode": "mode",
-    "variant": "variant", "stack": "stack", "file_system": "file system", "processes": "procs",
+    "variant": "variant", "stack": "stack", "file_system": "file system", "processes": "processes",
     "verdict": "verified",
     "write_mib_s": "write MiB/s", "write_over_time": "over time", "write_range": "min-max",
     "write_fraction_fpp": "% peak", "write_fraction_shared": "% shared",

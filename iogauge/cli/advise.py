@@ -9,13 +9,13 @@ from iogauge.analysis.errors import EXIT_OK, NothingFoundError
 from iogauge.analysis.judge import advice
 from iogauge.common import tables
 from iogauge.common.files import write_whole
-from iogauge.common.text import about, three
+from iogauge.common.text import ratio, three
 
 from . import formats, options
 
 COLUMNS = ("fs", "scale", "processes", "rank", "method", "mode", "stack", "variant", "hints",
-           "mib_s", "low", "high", "over_default", "gain_low", "gain_high", "verdict",
-           "samples")  # fmt: skip
+           "mib_s", "low", "high", "default_mib_s", "over_default", "gain_low", "gain_high",
+           "verdict", "samples")  # fmt: skip
 TOP = 5
 
 Row = dict[str, Any]
@@ -72,7 +72,7 @@ def _in_words(row: Row, args: argparse.Namespace) -> str:
     gain = ""
     if row["over_default"]:
         low, high = row["gain_low"], row["gain_high"]
-        value = (three if low else about)(row["over_default"])
+        value = ratio(row["over_default"], row["verdict"])
         ends = f"{three(low)} to {three(high)}" if low else row["lacks"] or "no interval"
         gain = f", {value} times {args.default} on the same stack ({ends})"
     return (

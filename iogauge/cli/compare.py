@@ -92,18 +92,18 @@ def run(args: argparse.Namespace) -> int:
         args.a, args.b, args.by, args.quantity or compare_runs.QUANTITIES, args.fail_slower,
         args.correct, args.where,
     )  # fmt: skip
-    slower = ""
+    slower, answers = "", list[str]()
     if args.b in SPECIAL:
         rows = compare_references.TABLES[args.b](connection, where, question)
         formats.show(args, rows, compare_references.COLUMNS[args.b])
     else:
         each = functools.partial(progress.steps, what="compare", fewest=50)
         found = compare_runs.compare(connection, where, question, each)
-        rows = _show(args, found)
+        rows, answers = _show(args, found), found.answers
         slower = "slower over all cases together" if found.slower else ""
     code, said = (EXIT_OK, "") if args.fail_slower is None else _gate(args, rows, slower)
     if args.html:
-        _write_page(args, rows, said)
+        _write_page(args, rows, {"gate": said, "answers": "\n".join(answers)})
     if said:
         options.say(said)
     return code
@@ -145,7 +145,7 @@ def _gate(args: argparse.Namespace, rows: Sequence[Row], slower: str) -> tuple[i
     return code, _in_words(rows, code, slower)
 
 
-def _write_page(args: argparse.Namespace, rows: Sequence[Row], gate: str) -> None:
+def _write_page(args: argparse.Namespace, rows: Sequence[Row], said: dict[str, str]) -> None:
     from iogauge.analysis.pages import compare_page  # here: it is slow to load
 
     title = f"{args.b} (B) over {args.a} (A), by {args.by}"
@@ -155,7 +155,7 @@ def _write_page(args: argparse.Namespace, rows: Sequence[Row], gate: str) -> Non
     if args.fail_slower is not None:
         words += [f"--fail-slower={100 * args.fail_slower:g}%", f"--correct={args.correct}"]
     root = options.store_of(args).resolve().parent
-    compare_page.write(args.html, rows, title, {"command": shlex.join(words), "gate": gate}, root)
+    compare_page.write(args.html, rows, title, {"command": shlex.join(words), **said}, root)
     options.say_written(args.html)
 
 

@@ -84,9 +84,9 @@ def three(value: float) -> str:
     return f"{value:.{decimals}f}"
 
 
-def about(value: float) -> str:
-    """Two significant digits, for a number that is not decided yet: 21, 1.1, 150."""
-    return f"{float(f'{value:.2g}'):g}"
+def ratio(value: float, verdict: str) -> str:
+    """Two significant digits while it is not decided yet: 21, 1.1, 150."""
+    return f"{float(f'{value:.2g}'):g}" if verdict == "not decided yet" else three(value)
 
 
 def percent(value: float, decimals: int = 0) -> str:

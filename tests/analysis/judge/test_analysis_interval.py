@@ -148,6 +148,16 @@ def test_the_same_round_makes_a_pair() -> None:
     assert samples.speedup(base, elsewhere).counted == "1, 1 session"
 
 
+def test_a_row_shows_the_speeds_that_its_ratio_is_of() -> None:
+    """A has eight jobs, the one pair of them the slowest: 1 beside 2, not beside 4.5."""
+    base = jobs(1, range(0, 80, 10), 1.0, drawn=True)
+    one = jobs(1, range(5, 6), 2.0, drawn=True)
+    assert samples.speedup(base, one).value == pytest.approx(2)
+    assert samples.medians(base, one) == [1, 2]
+    elsewhere = jobs(2, range(3), 2.0, drawn=True)
+    assert samples.medians(base, elsewhere) == [4.5, 4]
+
+
 @pytest.mark.parametrize(("step", "pairs"), [(1, 8), (8, 0)])
 def test_without_a_drawn_order_only_neighbors_are_pairs(step: int, pairs: int) -> None:
     """A after B in each round; or eight of A, then eight of B."""

@@ -18,7 +18,7 @@ from iogauge.analysis.pages import colours
 from iogauge.analysis.session.loader import load_session
 from iogauge.analysis.session.model import CEILINGS, DIRECTIONS
 from iogauge.analysis.session.rows import Table, make_table
-from iogauge.common.text import about, three
+from iogauge.common.text import ratio, three
 from tests import analysis_made as made
 from tests.analysis.pages.test_analysis_page import CHROMIUM, Tags, chromium
 from tests.analysis_recorded import DATA, Json, Recorded, run_analysis, s3d
@@ -197,8 +197,7 @@ def told(text: str) -> list[tuple[str, str, str]]:
     for group in text.split('<div class="ratio" data-verdict="')[1:]:
         verdict = html.unescape(group.partition('"')[0])
         numbers = re.search(r"<strong>([^<]*)</strong>(?: \(([^)]*)\))?", group)
-        assert numbers
-        found.append((verdict, numbers[1], numbers[2] or ""))
+        found.append((verdict, *(numbers.groups("") if numbers else ("", ""))))
     return sorted(found)
 
 
@@ -208,13 +207,14 @@ def test_the_page_of_a_comparison_says_what_compare_says(compared: Path) -> None
         wanted = sorted(
             (
                 row.get("gate", row["verdict"]).partition(":")[0],
-                (three if row["low"] else about)(row["ratio"]) if row["ratio"] else "-",
+                ratio(row["ratio"], row["verdict"]) if row["ratio"] else "",
                 f"{three(row['low'])} to {three(row['high'])}" if row["low"] else "",
             )
             for row in rows
         )
         assert told((compared / f"{name}.html").read_text()) == wanted
         banner = (compared / f"{name}.html").read_text().split('<div class="card verdict')[1]
+        assert ">In this session, over 4 cases, mpich is " in banner
         assert banner.startswith(" bad")
         for verdict, count in Counter(verdict for verdict, *_ in wanted).items():
             assert f"{count} {verdict}" in banner.partition("</strong>")[0]
