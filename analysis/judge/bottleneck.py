@@ -219,7 +219,7 @@ def _straggler(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
             )
             yield Cause(
                 "straggler", one.direction, (most - mean) / one.seconds, name, by_trace, "",
-                f"the slowest process was {most / mean:.1f} times as long in `{name}` as the mean "
+                f"the slowest process was {most / mean:.1f} times as long in {name} as the mean "
                 f"of all ({most:.3g} s to {mean:.3g} s); the others wait",
                 one.rank(by_trace),
             )  # fmt: skip

@@ -61,7 +61,9 @@ def run_of(folder: Path, document: dict[str, Any]) -> Run:
 
 
 def remedy(run: Run, cause: Cause) -> Remedy:
-    return _REMEDIES[cause.kind](run, cause)
+    """Without a comparison where the run already does what it would be compared with."""
+    found = _REMEDIES[cause.kind](run, cause)
+    return Remedy(found.text, tuple(filter(None, found.commands)))
 
 
 def first(folder: Path, direction: Direction) -> tuple[Cause, Remedy] | None:
@@ -108,6 +110,8 @@ def _measure(run: Run, calls: tuple[str, ...], options: str = "", scales: str = 
 
 
 def _compare(run: Run, a: str, b: str, by: str) -> str:
+    if a == b:
+        return ""
     keys = {"pattern": run.pattern, "stack": run.stack, "fs": run.fs, "scale": run.scale}
     where = " ".join(f"--where {key}={v}" for key, v in keys.items() if v and key != by)
     names = f"{shlex.quote(a)} {shlex.quote(b)}"
@@ -165,8 +169,8 @@ _REMEDIES: dict[Kind, Callable[[Run, Cause], Remedy]] = {
         run, "posix", "a file for each process, or fewer writers (hint cb_nodes)"
     ),
     "straggler": lambda run, _: _calls(
-        run, "posix", "look at that process's node: with posix, nobody waits for anybody. If the "
-        "same one is slow there too, it is the machine"
+        run, "posix", "look at that process's node: if the same one is slow with posix, too, "
+        "where nobody waits for anybody, it is the machine"
     ),
     "flush": lambda run, _: _two(
         run, "-S fsync=false", "the storage is what is slow: if the data need not be safe at "
@@ -177,7 +181,8 @@ _REMEDIES: dict[Kind, Callable[[Run, Cause], Remedy]] = {
         "show what they cost themselves", ("dropped", "cached", "caches"),
     ),
     "library": lambda run, _: _calls(
-        run, f"mpiio:{run.mode if run.mode in ('collective', 'independent') else 'collective'}",
+        run, "posix" if run.method == "mpiio" else
+        f"mpiio:{run.mode if run.mode in ('collective', 'independent') else 'collective'}",
         "the same data without the library shows what it costs",
     ),
     "storage": lambda run, _: Remedy(

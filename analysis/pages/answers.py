@@ -58,13 +58,14 @@ def _row(place: Place, share: Row | None, several: Sequence[str], root: Path) ->
         "stacks": _stacks(place),
         "kinds": list(map(of_kind, place.steps)),
         "share": share,
-        **_to_try((root / best["document"]).parent),
+        **_to_try((root / best["document"]).parent, share),
     }
 
 
-def _to_try(folder: Path) -> Row:
+def _to_try(folder: Path, share: Row | None) -> Row:
+    """Nothing where the machine was disturbed."""
     told = remedies.first(folder, "write")
-    if told is None:
+    if told is None or (share and share["efficiency"] is None):
         return {"held": "", "because": "", "try": "", "commands": ()}
     cause, remedy = told
     return {

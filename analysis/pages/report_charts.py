@@ -112,7 +112,8 @@ def published(section: Section) -> Panels | None:
     panels = []
     for (_, pattern, quantity, conditions), of in groups.items():
         values = [
-            {"what": f"{r['method']} {r['parameters']}", "who": who, "part": r[f"{who}_of_best"],
+            {"what": f"{r['method']} {r['parameters']}", "who": who,
+             "part": 100 * r[f"{who}_of_best"],
              "says": f"{r['method']} {r['parameters']}, {who}: {percent(r[f'{who}_of_best'])} "
              "of the best in its table"}
             for who in shades
@@ -130,7 +131,7 @@ def published(section: Section) -> Panels | None:
             .encode(
                 y=y,
                 yOffset=alt.YOffset("who:N", sort=list(shades)),
-                x=alt.X("part:Q", axis=alt.Axis(title="share of each machine's best", format="%")),
+                x=alt.X("part:Q", axis=alt.Axis(title="% of each machine's best")),
                 color=_who(shades),
                 description=alt.Description("says:N"),
             )

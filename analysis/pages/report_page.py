@@ -93,6 +93,7 @@ _TITLES = {"mib_s": "MiB/s", "fs": "file system"}
 LONG = ("says", "ledger", "measured", "published", "missing", "command", "our_conditions",
         "published_conditions", "unlike", "source")  # fmt: skip
 NARROW = ("variant", "hints", "parameters")  # may be folded
+COUNTED = ("bytes", "calls", "processes")
 STYLES = {
     **dict.fromkeys(("regressed", "last run low", "contradicted", "slower", "mismatch"), "bad"),
     **dict.fromkeys(("recovered", "reproduced", "faster", "verified"), "good"),
@@ -258,6 +259,8 @@ def _shown(
 def _cell(name: str, value: Any) -> Cell:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     text = f"{value:%Y-%m-%d %H:%M}" if hasattr(value, "strftime") else value_text(value)
+    if number and name.endswith(COUNTED) and float(value).is_integer():
+        text = f"{int(value):,}"
     folded = "long" if name in LONG else "narrow" if name in NARROW else ""
     style = "n" if number else folded or STYLES.get(str(value), "")
     return {"text": text, "sort": value if number else None, "style": style, "link": "", "more": [],

@@ -197,7 +197,8 @@ def told(text: str) -> list[tuple[str, str, str]]:
     for group in text.split('<div class="ratio" data-verdict="')[1:]:
         verdict = html.unescape(group.partition('"')[0])
         numbers = re.search(r"<strong>([^<]*)</strong>(?: \(([^)]*)\))?", group)
-        found.append((verdict, *(numbers.groups("") if numbers else ("", ""))))
+        said = (numbers[1], numbers[2] or "") if numbers else ("", "")
+        found.append((verdict, *said))
     return sorted(found)
 
 
