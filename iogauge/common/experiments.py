@@ -137,7 +137,7 @@ def of_run(
 
 
 def process_axis(test: str, system: str, most: int) -> list[str]:
-    """The numbers of processes of the test's experiments there, and those of smoke runs. `most`: of
+    """The numbers of processes of the test's experiments there and in smoke runs. `most`: of
     a site that is no document's, where experiments are scaled down."""
     mine = [one for one in experiments() if one.test == test and one.is_of(system)]
     sweeps = [one for one in mine if "processes" in one.at]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Mira at Argonne: IBM Blue Gene/Q, Cobalt, GPFS (The HDF Group's CGNS measurements).
 
-Cetus (cetus.py) has the same nodes and file systems, and login nodes and a Cobalt of its own.
+Cetus (cetus.py) has the same nodes and file systems, but other login nodes and its own Cobalt.
 
 All from pages of www.alcf.anl.gov, but where another is named:
 
