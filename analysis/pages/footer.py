@@ -4,7 +4,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from ..session.model import DIRECTIONS
+from ..session.model import DIRECTIONS, LATENCY
 from ..session.rows import Row, Table
 from . import grid, screen
 from .screen import shown
@@ -189,7 +189,7 @@ def print_table(table: Table, *, wide: bool = False) -> None:
         if title and rows:
             console.print(shown(title, "bold"))
         if rows:
-            records = [_record(row) for row in rows]
+            records = [_record(row, wide) for row in rows]
             scales = {record["scale"] for record in records}
             columns = [name for name in records[0] if name != "scale" or len(scales) > 1]
             grid.show(records, columns, wide=wide)
@@ -197,7 +197,7 @@ def print_table(table: Table, *, wide: bool = False) -> None:
         console.print(shown(line), soft_wrap=True)
 
 
-def _record(row: Row) -> dict[str, str]:
+def _record(row: Row, wide: bool) -> dict[str, str]:
     run = row.run
     texts = {
         "pattern": run.pattern, "scale": run.scale, "method": run.method or run.test,
@@ -212,4 +212,7 @@ def _record(row: Row) -> dict[str, str]:
             f"{direction}_%_peak": percent_text(row, "fpp", direction),
             f"{direction}_%_shared": percent_text(row, "shared", direction),
         }
+        for name in LATENCY if wide else ():
+            seconds = row.latency(direction, name)
+            texts[f"{direction}_{name}_ms"] = "-" if seconds is None else f"{seconds * 1e3:.3g}"
     return texts | {"verified": outcome_text(row)}

@@ -4,7 +4,7 @@ collector. All are gauges without time stamps, which both of its formats have.""
 
 from collections.abc import Iterator, Sequence
 
-from ..session.model import CEILINGS, DIRECTIONS, Run
+from ..session.model import CEILINGS, DIRECTIONS, LATENCY, Run
 from ..session.rows import Row, Table
 from ..statistics.spread import Spread
 
@@ -20,6 +20,10 @@ METRICS: dict[str, tuple[str, tuple[str, ...]]] = {
         "Median of what the file system gave between the repeats", ("direction", "kind"),
     ),
     "ceiling_ratio": ("Median of the part of the ceiling that was reached", ("direction", "kind")),
+    "call_seconds": (
+        "Median over the repeats of how long single calls that move data take",
+        ("direction", "of_calls"),
+    ),
     "operations_per_second": ("Median over the repeats", ("operation",)),
     "repeats": ("Repeats that the medians are of", ()),
 }  # fmt: skip
@@ -76,6 +80,9 @@ def _of_rows(table: Table) -> Iterator[Sample]:
         for direction in DIRECTIONS:
             if spread := row.bandwidth(direction):
                 yield "bandwidth_bytes_per_second", (*case, direction), spread.median * MIB
+            for name in LATENCY:
+                if (seconds := row.latency(direction, name)) is not None:
+                    yield "call_seconds", (*case, direction, name), seconds
         for operation, rate in row.rates.items():
             yield "operations_per_second", (*case, operation), rate
         yield from _ceilings(row, case)

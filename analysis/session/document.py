@@ -20,7 +20,7 @@ from iogauge.common.json_file import Unreadable
 from iogauge.common.text import one_line, plain_all
 
 from ..errors import MalformedDocumentError, StoppedRunError, UnknownSchemaError
-from .model import CEILINGS, DIRECTIONS, OPERATIONS, Result, Sample
+from .model import CEILINGS, DIRECTIONS, LATENCY, OPERATIONS, Result, Sample
 
 LEAST = 1e-9  # MiB/s, files/s: keeps ratios finite
 
@@ -138,12 +138,15 @@ def _values(entry: dict[str, Any], given: Collection[str]) -> dict[str, float]:
             part = part["max"]  # the others waited for the slowest process
         if isinstance(part, dict):
             for key, inner in part.items():
-                if name or key not in ("repeat", "ceilings"):
+                if key not in (("latency",) if name else ("repeat", "ceilings")):
                     walk(f"{name}_{_SHORT.get(key, key)}" if name else key, inner)
         elif isinstance(part, int | float) and not isinstance(part, bool) and abs(part) < MOST:
             values[name] = float(part)
 
     walk("", entry)
+    for side in DIRECTIONS:
+        times = (entry.get(side) or {}).get("latency") or {}
+        values |= {f"{side}_{name}": times[name] for name in LATENCY if name in times}
     return server_figures(values, given) | values
 
 

@@ -10,7 +10,7 @@ from iogauge.common import tables
 from iogauge.common.text import csv_table
 
 from ..statistics.spread import Spread
-from .model import CEILINGS, DIRECTIONS, Ceiling, Direction, Run, Sample, Session, Status
+from .model import CEILINGS, DIRECTIONS, LATENCY, Ceiling, Direction, Run, Sample, Session, Status
 from .peaks import DISTURBED, Highest, SessionPeak, Source, beside
 
 Cell = str | int | float | None
@@ -60,6 +60,12 @@ class Row:
     def bandwidth(self, direction: Direction) -> Spread | None:
         """Median and range over the repeats, MiB/s; None if nothing was measured."""
         return _bandwidth(self.samples, direction)
+
+    def latency(self, direction: Direction, name: str) -> float | None:
+        """Median over the repeats, in seconds. `name`: one of LATENCY."""
+        quantity = f"{direction}_{name}"
+        spread = Spread.of(s.values[quantity] for s in self.samples if quantity in s.values)
+        return spread.median if spread else None
 
     @property
     def rates(self) -> dict[str, float]:
@@ -117,6 +123,8 @@ class Row:
             cells[f"{direction}_mib_s"] = spread.median if spread else None
             cells[f"{direction}_min_mib_s"] = spread.low if spread else None
             cells[f"{direction}_max_mib_s"] = spread.high if spread else None
+            for name in LATENCY:
+                cells[f"{direction}_{name}_s"] = self.latency(direction, name)
         for ceiling in CEILINGS:
             for direction in DIRECTIONS:
                 share = self.share(ceiling, direction)

@@ -15,7 +15,7 @@ from iogauge.common.text import folder_name
 
 from ..errors import StoreError
 from ..session.loader import load_session
-from ..session.model import CEILINGS, DIRECTIONS, Run, Session
+from ..session.model import CEILINGS, DIRECTIONS, LATENCY, Run, Session
 from . import database as store
 from . import files, months
 from . import run_files as traced
@@ -153,7 +153,7 @@ def unit_of(quantity: str) -> str:
 _UNITS = {
     "MiB/s": {"bw", "ceiling"},
     "files/s": {"rate"},
-    "s": {"phase", "stretch", "seconds", "busy", "blocked"},
+    "s": {"phase", "stretch", "seconds", "busy", "blocked", *LATENCY},
     "bytes": {"bytes", "payload", "overhead", "peak", "limit"},
 }
 

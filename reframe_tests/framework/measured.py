@@ -12,6 +12,7 @@ from reframe.core.builtins import run_before
 
 from iogauge.analysis.checks.result_file import load
 from iogauge.analysis.judge import references
+from iogauge.analysis.session.model import DIRECTIONS, LATENCY
 from iogauge.common.run_folder import DOCUMENT
 from reframe_tests.machine import filesystems
 
@@ -24,6 +25,7 @@ SUMMARY = {
     "define_time": "s",
     "close_time": "s",
     "read_open_time": "s",
+    **{f"{direction}_{name}": "s" for direction in DIRECTIONS for name in LATENCY},
     **{f"{operation}_rate": "1/s" for operation in ("create", "stat", "open", "remove")},
     "write_fraction_fpp": "1",
     "read_fraction_fpp": "1",
