@@ -85,7 +85,9 @@ def test_the_table_the_csv_and_the_metrics_have_them(
     assert all(word in text.replace("_", " ") for word in ("write p99 ms", "21", "write max ms"))
     target = tmp_path / "iogauge.prom"
     assert main(["export", "openmetrics", str(made.report), "--to", str(target)]) == 0
-    families = parser.text_string_to_metric_families(target.read_text())
+    families = parser.text_string_to_metric_families(  # type: ignore[no-untyped-call]
+        target.read_text()
+    )
     (family,) = [one for one in families if one.name == "iogauge_call_seconds"]
     values = {
         s.labels["stack"]: round(s.value, 3)
