@@ -17,6 +17,8 @@ MIB = 2**20
 EXACT = 1e-6
 # Another program may print four decimals.
 LAST_DECIMAL = 0.5e-4
+# How much two clocks may differ in rate, and in each reading.
+RATE, READING = 0.01, 5e-6
 # On the files of a series.
 OPERATIONS = ("create", "stat", "open", "remove")
 
@@ -26,12 +28,12 @@ Figure = Callable[[Json], "float | None"]
 
 def complaints(document: Json) -> Iterator[str]:
     """The inconsistencies, one per line."""
-    payload = document["payload"]["bytes"]
+    payload, steps = document["payload"]["bytes"], document["asked"]["steps"]
     for sample in document["samples"]:
         repeat = f"repeat {sample['repeat']}"
         for name in ("write", "read", "direct"):
             if sample.get(name):
-                yield from _direction(f"{repeat}, {name}", sample[name], payload)
+                yield from _direction(f"{repeat}, {name}", sample[name], payload, steps)
         yield from _series(repeat, document, sample)
     yield from _summary(document)
 
@@ -41,7 +43,7 @@ def known(side: Json) -> bool:
     return all(phase["min"] is not None for phase in side["phases"].values())
 
 
-def _direction(where: str, side: Json, payload: int) -> Iterator[str]:
+def _direction(where: str, side: Json, payload: int, steps: int) -> Iterator[str]:
     seconds, bandwidth = side["seconds"], side["bandwidth"]
     rough = 0.0 if known(side) else LAST_DECIMAL / seconds if seconds else 1.0
     right = payload / seconds / MIB if seconds else math.inf
@@ -61,6 +63,8 @@ def _direction(where: str, side: Json, payload: int) -> Iterator[str]:
         room = EXACT * phase["max"] + 1e-9
         if not phase["min"] <= phase["mean"] + room <= phase["max"] + 2 * room:
             yield f"{where}: of phase {name} the minimum, mean and maximum are not in order"
+        if phase.get("elapsed", 0.0) > phase["max"] * (1 + RATE) + READING * steps:
+            yield f"{where}: another clock says {phase['elapsed']:.6g} s of {name}"
     stretches = side.get("stretches", [])
     for stretch in stretches:
         right = stretch["bytes"] / stretch["max"] / MIB if stretch["max"] else 0

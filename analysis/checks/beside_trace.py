@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Does a result agree with what the recorder left beside its trace: the wrong bytes planted in what
-the run had read (kernels/recorder/planted.c), and the hints that MPI was given
-(kernels/recorder/hints.c)?"""
+"""Does a result agree with what the recorder left beside its trace (kernels/recorder: planted.c,
+hints.c, operations.c, storage.c)?"""
 
 from __future__ import annotations
 
@@ -9,11 +8,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from .arithmetic import Json
+from iogauge.common.mounts import IN_MEMORY
+
+from .arithmetic import RATE, READING, Json, clients
 from .calls_in_trace import CALLS, DIRECTIONS, name
 
 # One file of each process.
 PLANTED = "planted-*"  # repeat, bytes, planted, noticed
+OPERATIONS = "operations-*"  # of a series: name, calls, files, seconds
+STORAGE = "storage-*"  # bytes read, the ceilings' too; messages, memory, are files in memory
 HINTS = "hints-*"  # given or used and the direction, number of opens, name, value
 LIBRARIES = ("nc_", "pnetcdf_", "hdf5_")  # hints that MPI does not know (kernels/base/hints.def)
 
@@ -23,6 +26,9 @@ def against_the_recorder(document: Json, folder: Path) -> Iterator[str]:
     shows = CALLS.get(name(document))
     if shows and document["verification"]["verdict"] == "verified":
         yield from _planted(document, folder)
+    if shows:
+        yield from _series(document, folder)
+        yield from _processes(document, folder)
     if shows and shows.kind:
         yield from _hints(document, folder)
 
@@ -51,6 +57,36 @@ def _planted(document: Json, folder: Path) -> Iterator[str]:
                 yield f"{place}: expected {planted} planted wrong bytes noticed, found {noticed}"
         if size and not any(planted for _, planted, _ in here):
             yield f"{place}: expected planted wrong bytes, found none"
+
+
+def _series(document: Json, folder: Path) -> Iterator[str]:
+    """Each process looked up and removed each of its files, within the seconds of the result."""
+    found = [line.split() for one in folder.glob(OPERATIONS) for line in one.open()]
+    for what in ("stat", "remove"):
+        series = [s["series"][what] for s in document["samples"] if s.get("series")]
+        said = sum(one["seconds"]["max"] for one in filter(None, series))
+        each = document["samples"][0]["series"]["files_per_process"] if said else 0
+        here = [list(map(float, one[1:])) for one in found if one[0] == what] if said else []
+        calls, files = (sum(one[i] for one in here) for i in (0, 1))
+        if min(files, calls / max(1, len(series))) < each * clients(document):
+            yield f"{what}: expected {each} files of each process, found {files:g} in {calls:g}"
+        for some, _, seconds in here if what == "remove" else ():  # others look files up too
+            if seconds > said * (1 + RATE) + some * READING / 10:
+                yield f"{what}: took at least {seconds:.6g} s, but the result says {said:.6g} s"
+
+
+def _processes(document: Json, folder: Path) -> Iterator[str]:
+    """No process waited for another during the ceilings; and the memory of the largest."""
+    found = [list(map(int, one.read_text().split()[2:])) for one in folder.glob(STORAGE)]
+    if messages := sum(one[0] for one in found):
+        yield f"ceilings, direct writing: expected no messages meanwhile, found {messages}"
+    system, said = document["system"], document["memory"]["peak_rss"]
+    peak = max((one[1] for one in found), default=0)
+    if peak > said and not system.get("io_processes"):
+        yield f"memory.peak_rss is {said}, but a process had {peak} before the end"
+    kind, own = system["filesystem"]["type"], "--own-dir" in " ".join(document["asked"]["argv"])
+    if any(one[2] for one in found) and kind not in IN_MEMORY and not own:
+        yield f"the file system is said to be {kind}, but the files are in memory"
 
 
 def _hints(document: Json, folder: Path) -> Iterator[str]:

@@ -16,11 +16,11 @@ from iogauge.common.mounts import IN_MEMORY
 from iogauge.common.text import percent
 
 from ..ledger.ledger import stored_bytes
-from .arithmetic import MIB, clients
+from .arithmetic import MIB, RATE, clients
 
-# How much two clocks of one machine may differ, absolutely and in rate; and by how much a contained
-# interval may seem too long.
-SECONDS, RATE, WITHIN = 0.02, 0.01, 0.002
+# How much two clocks of one machine may differ; and by how much a contained interval may seem too
+# long.
+SECONDS, WITHIN = 0.02, 0.002
 # For clocks of two machines.
 SKEW = 300.0
 # File systems for which the operating system counts a process's reads from the device.

@@ -16,6 +16,7 @@
 #include "driver/servers.h"
 #include "driver/times.h"
 #include "driver/turns.h"
+#include "driver/waiting.h"
 #include "patterns/registry.h"
 
 static void begin(io_step *f, io_phase phase) {
@@ -26,10 +27,12 @@ static void begin(io_step *f, io_phase phase) {
     MPI_Barrier(f->session->world->comm);
     f->seconds.begin[phase] = io_wall_clock();
     f->began = io_step_clock(f);
+    f->seconds.begun[phase] = io_monotonic_seconds() - f->paused;
     if (!f->session->began) f->session->began = MPI_Wtime();
 }
 
 static int end(io_step *f, io_phase phase) {
+    f->seconds.ended[phase] = io_monotonic_seconds() - f->paused;
     f->seconds.phase[phase] += io_step_clock(f) - f->began;
     f->seconds.end[phase] = io_wall_clock();
     io_world_done(f->session->world);

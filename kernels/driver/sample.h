@@ -59,11 +59,16 @@ typedef struct {
     double fill; /* generating values; in no phase */
     /* Unix time, 0 if it did not run; the last of each: the files of a series after the first. */
     double begin[IO_PHASES + 1], end[IO_PHASES + 1];
+    /* By another clock, read within the phase's time, without the time that the step's clock stood. */
+    double begun[IO_PHASES], ended[IO_PHASES];
 } io_seconds;
 
 /* One repeat, all steps. */
 typedef struct {
     io_time phase[IO_PHASES];
+    /* From the last process's begin to the last one's end, so at most `max` of the phase, however loaded the
+     * machine. */
+    double elapsed[IO_PHASES];
     io_time stretch[IO_DIRECTIONS][IO_MAX_STRETCHES];
     uint64_t stretch_bytes[IO_DIRECTIONS][IO_MAX_STRETCHES]; /* of all processes */
     uint64_t calls[IO_DIRECTIONS];                           /* library calls, of the process with the most */

@@ -4,6 +4,7 @@
 #include "driver/pulse.h"
 #include "driver/times.h"
 #include "driver/values.h"
+#include "driver/waiting.h"
 #include "method_roles.h"
 
 bool io_is_server(int rank, int size, int servers) {
@@ -43,7 +44,9 @@ int io_drain(io_session *s, io_sample *sample) {
         io_now_at(s->world, IO_AT_DRAIN);
         io_seconds mine = {.begin = {[IO_PHASE_DRAIN] = io_wall_clock()}};
         double began = MPI_Wtime();
+        mine.begun[IO_PHASE_DRAIN] = io_monotonic_seconds();
         m->servers->drain(&ctx, &use);
+        mine.ended[IO_PHASE_DRAIN] = io_monotonic_seconds();
         mine.phase[IO_PHASE_DRAIN] = MPI_Wtime() - began;
         mine.end[IO_PHASE_DRAIN] = io_wall_clock();
         io_world_done(s->world);

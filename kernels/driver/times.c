@@ -61,6 +61,7 @@ void io_add_times(const io_session *s, io_sample *sample, const io_seconds *mine
         if (io_phases[p].direction != direction) continue;
         add(&sample->phase[p], min.phase[p], max.phase[p], all.phase[p] / world->size);
         sample->seconds[direction] += max.phase[p];
+        sample->elapsed[p] += max.ended[p] - max.begun[p];
     }
     for (int i = 0; i < IO_MAX_STRETCHES; i++)
         add(&sample->stretch[direction][i], min.stretch[i], max.stretch[i], all.stretch[i] / world->size);

@@ -28,6 +28,11 @@ static void ordered(int ways, int result, double start) {
 
 /* `tag`: of a message, or below 0: of a collective call. */
 static void passed(int kind, MPI_Comm comm, int other, int tag, int result, double start) {
+    if (tag >= 0 && !recorder_depth && recorder_on()) {
+        recorder_lock_for_access();
+        recorder_storage_message();
+        recorder_unlock();
+    }
     if (!wanted(result) || other == MPI_PROC_NULL) return;
     int64_t key = message_key(comm, tag), process = other == ALL_OTHERS ? -1 : message_process(comm, other);
     if (!key || process < -1) {

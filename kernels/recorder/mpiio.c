@@ -56,7 +56,6 @@ EXPORT int PMPI_File_open(MPI_Comm comm, const char *path, int mode, MPI_Info in
         r->counter[MPIIO_MODE] = mode;
         if (info != MPI_INFO_NULL) r->counter[MPIIO_HINTS]++;
         record_open(r, start, end);
-        recorder_storage_of(r->path);
         remember(*handle, r);
         event_add(r, EVENT_OPEN, mode, processes, start, end);
     }

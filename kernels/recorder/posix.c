@@ -21,6 +21,7 @@ static void attach(int fd, description *d) {
     }
     posix_forget(fd);
     recorder_state()->descriptor[fd] = d;
+    atomic_store(&recorder_state()->unread[fd], !d->reads);
     d->descriptors++;
 }
 
@@ -28,7 +29,10 @@ void posix_forget(int fd) {
     description *d = posix_description(fd);
     if (!d) return;
     recorder_state()->descriptor[fd] = NULL;
-    if (!--d->descriptors) free(d);
+    atomic_store(&recorder_state()->unread[fd], false);
+    if (--d->descriptors) return;
+    recorder_storage_closed(d);
+    free(d);
 }
 
 /* Asks the kernel, by a call that is not recorded. */
@@ -52,6 +56,18 @@ static int64_t step(description *d, int fd, int64_t size) {
     int64_t began = d->offset;
     d->offset += size;
     return began;
+}
+
+void posix_first_read(int fd) {
+    recorder *the = recorder_state();
+    if (fd < 0 || fd >= DESCRIPTORS || !atomic_load_explicit(&the->unread[fd], memory_order_relaxed)) return;
+    int code = errno;
+    recorder_lock_for_access();
+    description *d = posix_description(fd);
+    atomic_store(&the->unread[fd], false);
+    if (d && recorder_on()) recorder_storage_reads(d);
+    recorder_unlock();
+    errno = code;
 }
 
 void posix_moved(const char *call, int direction, int fd, int64_t offset, const void *memory, ssize_t result,
@@ -82,9 +98,12 @@ void posix_opened(const char *path, int folder, int flags, int mode, int fd, dou
         r->counter[POSIX_OPENS]++;
         memset(r->last_byte, 0, sizeof r->last_byte);
         record_open(r, start, recorder_now());
-        recorder_storage_of(r->path);
+        recorder_storage_opened(d);
         attach(fd, d);
-        if (!d->descriptors) free(d);
+        if (!d->descriptors) {
+            recorder_storage_closed(d);
+            free(d);
+        }
     } else {
         posix_forget(fd); /* closed by a call that was not intercepted */
     }

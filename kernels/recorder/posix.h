@@ -20,6 +20,8 @@ void posix_forget(int fd);
 /* Each takes the lock. `result` is the call's; failed calls are not counted. */
 void posix_moved(const char *call, int direction, int fd, int64_t offset, const void *memory, ssize_t result,
                  moment start);
+/* Before a read. */
+void posix_first_read(int fd);
 void posix_opened(const char *path, int folder, int flags, int mode, int fd, double start);
 void posix_duplicated(int fd, int copy, double start);
 void posix_counted(int fd, int counter, double start);

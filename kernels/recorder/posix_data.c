@@ -46,6 +46,7 @@ static const void *first(const struct iovec *v, int n) { return n > 0 ? v[0].iov
     EXPORT ssize_t NAME PARAMETERS {                                                                         \
         NEXT(ssize_t, NAME, PARAMETERS);                                                                     \
         if (!recorder_on()) return next ARGUMENTS;                                                           \
+        if (DIRECTION == RECORD_READ) posix_first_read(fd);                                                  \
         moment start = recorder_moment();                                                                    \
         ssize_t result = next ARGUMENTS;                                                                     \
         posix_moved(#NAME, DIRECTION, fd, OFFSET, MEMORY, result, start);                                    \
@@ -76,6 +77,7 @@ static void aio_ended(const struct aiocb *what, int direction, ssize_t result) {
 #define WRAP_AIO(NAME, TYPE)                                                                                 \
     EXPORT int NAME(struct TYPE *what) {                                                                     \
         NEXT(int, NAME, (struct TYPE *));                                                                    \
+        if (recorder_on()) posix_first_read(what->aio_fildes);                                               \
         moment start = recorder_moment();                                                                    \
         int result = next(what);                                                                             \
         aio_begun((const struct aiocb *)what, result, start);                                                \

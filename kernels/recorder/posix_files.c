@@ -201,8 +201,10 @@ static void looked_at(const char *path, int result, double start) {
     recorder_lock();
     record *r = recorder_on() ? recorder_record(MODULE_POSIX, path) : NULL;
     if (r) {
+        double end = recorder_now();
         r->counter[POSIX_STATS]++;
-        record_time(&r->time[F_META_TIME], &r->last_meta_end, start, recorder_now());
+        record_time(&r->time[F_META_TIME], &r->last_meta_end, start, end);
+        recorder_operation(r, OPERATION_STAT, end - start);
     }
     recorder_unlock();
 }
@@ -249,6 +251,20 @@ EXPORT int rename(const char *from, const char *to) {
     double start = recorder_now();
     int result = next(from, to);
     if (!result && recorder_on()) renamed(from, to, start);
+    return result;
+}
+
+/* Only of files that this process has opened. */
+EXPORT int unlink(const char *path) {
+    NEXT(int, unlink, (const char *));
+    double start = recorder_now();
+    int result = next(path);
+    if (result || !recorder_on()) return result;
+    double end = recorder_now();
+    recorder_lock();
+    record *r = recorder_on() ? recorder_known(MODULE_POSIX, path) : NULL;
+    if (r) recorder_operation(r, OPERATION_REMOVE, end - start);
+    recorder_unlock();
     return result;
 }
 

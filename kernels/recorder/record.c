@@ -38,6 +38,7 @@ void record_clear(record *r) {
     int64_t memory = r->counter[POSIX_MEM_ALIGNMENT], file = r->counter[POSIX_FILE_ALIGNMENT];
     memset(r->counter, 0, sizeof r->counter);
     memset(r->time, 0, sizeof r->time);
+    memset(r->called, 0, sizeof r->called);
     memset(r->last_end, 0, sizeof r->last_end);
     r->last_meta_end = 0;
     r->sizes.used = r->strides.used = 0;

@@ -3,6 +3,7 @@
 #include "recorder.h"
 
 #include <dlfcn.h>
+#include <linux/magic.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,11 +78,14 @@ record *recorder_known(int module, const char *path) {
 static int64_t alignment_of(const char *path) {
     struct statfs fs;
     char folder[RECORDER_PATH];
-    if (!statfs(path, &fs)) return (int64_t)fs.f_bsize;
-    snprintf(folder, sizeof folder, "%s", path);
-    char *slash = strrchr(folder, '/');
-    if (slash) slash[slash == folder] = 0;
-    return statfs(folder, &fs) ? -1 : (int64_t)fs.f_bsize;
+    if (statfs(path, &fs)) {
+        snprintf(folder, sizeof folder, "%s", path);
+        char *slash = strrchr(folder, '/');
+        if (slash) slash[slash == folder] = 0;
+        if (statfs(folder, &fs)) return -1;
+    }
+    if (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC) the.storage.memory = true;
+    return (int64_t)fs.f_bsize;
 }
 
 record *recorder_record(int module, const char *path) {

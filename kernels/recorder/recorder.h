@@ -30,6 +30,7 @@
 
 enum { MODULE_POSIX, MODULE_MPIIO, MODULES };
 enum { RECORD_READ, RECORD_WRITE, DIRECTIONS };
+enum { OPERATION_STAT, OPERATION_REMOVE, OPERATIONS }; /* by path */
 enum { NO_IO = -1 };
 
 typedef struct {
@@ -63,6 +64,7 @@ typedef struct record {
     char *path;
     int module, last_io;
     bool locked;
+    int64_t called[OPERATIONS];
     int64_t counter[POSIX_COUNTERS]; /* MPI-IO has fewer */
     double time[TIME_COUNTERS];
     int64_t last_byte[DIRECTIONS];

@@ -30,6 +30,7 @@ void recorder_finish(bool complete) {
     recorder_write_planted(the);
     recorder_write_hints(the);
     recorder_write_storage(the);
+    recorder_write_operations(the);
 }
 
 static void clear_heat(recorder *the) {
@@ -50,8 +51,9 @@ static void begin_again_in_child(void) {
     for (record *r = the->all; r; r = r->all) record_clear(r);
     clear_heat(the);
     the->segments = the->events.used = the->views.used = 0;
-    the->storage = (storage_reads){.kind = STORAGE_NONE};
+    the->storage = (storage_use){0};
     the->hints = 0;
+    memset(the->operation_seconds, 0, sizeof the->operation_seconds);
     the->pid = getpid();
     the->forked = true;
     the->shared_offsets++;

@@ -17,10 +17,13 @@
 #define LONGEST_WAIT ((moment)1 << 28) /* about a tenth of a second: the clock's rate may change */
 
 /* An open file description: one offset, however many descriptors (dup) and processes (fork) share it. */
+typedef enum { STORAGE_OWN, STORAGE_CEILINGS, STORAGE_DIRECT, STORAGE_KINDS } storage_kind;
 typedef struct {
     record *file;
     int64_t offset;
     int descriptors;
+    storage_kind kind;
+    bool reads; /* what it reads from storage is counted */
     bool append;
     int forks; /* number of forks when the offset was last known */
 } description;
@@ -59,12 +62,15 @@ typedef struct {
     uint64_t opens;
 } hint;
 
-/* Bytes read from storage by kind of file. `kind`: of the file opened last; `before`: the count then. */
-typedef enum { STORAGE_NONE, STORAGE_OWN, STORAGE_CEILINGS, STORAGE_KINDS } storage_kind;
+/* Bytes read from storage by kind of file. `open`, `reading`: descriptions of each kind, and those being
+ * read; `before`: the count when the first of these was; `looks`: how often it was asked for. */
 typedef struct {
-    storage_kind kind;
-    uint64_t before, bytes[STORAGE_KINDS];
-} storage_reads;
+    bool used, memory; /* memory: a file is on a file system in memory */
+    storage_kind last; /* opened */
+    int open[STORAGE_KINDS], reading[STORAGE_KINDS], looks;
+    uint64_t before, bytes[STORAGE_KINDS], messages;
+    int64_t peak; /* of memory, when the last reading began */
+} storage_use;
 
 typedef struct {
     char *folder, *include; /* include: directories to record, separated by colons; empty: all */
@@ -96,7 +102,9 @@ typedef struct {
     hint *hint;
     size_t hints;
     bool hints_looked[DIRECTIONS]; /* at those in force */
-    storage_reads storage;
+    storage_use storage;
+    double operation_seconds[OPERATIONS];
+    atomic_bool unread[DESCRIPTORS]; /* nothing was read through it yet */
 } recorder;
 
 /* With the lock held. */
@@ -116,9 +124,17 @@ void recorder_write_planted(const recorder *the);
 /* hints.c; see mpi_handles.h */
 void recorder_write_hints(const recorder *the);
 
-/* storage.c. With the lock held: a file is opened. */
-void recorder_storage_of(const char *path);
+/* storage.c. With the lock held: a file was opened, is about to be read for the first time, is closed. */
+void recorder_storage_opened(description *d);
+void recorder_storage_reads(description *d);
+void recorder_storage_closed(description *d);
+/* A message was sent or received. */
+void recorder_storage_message(void);
 void recorder_write_storage(recorder *the);
+
+/* operations.c. With the lock held: a call on a file's path has succeeded. */
+void recorder_operation(record *r, int operation, double seconds);
+void recorder_write_operations(const recorder *the);
 
 /* recording.c */
 void recorder_end_now(void);

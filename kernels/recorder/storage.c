@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The bytes that this process read from storage, of the ceilings' files and of all others apart. They are
- * asked for only when a file of the other kind is opened. */
+/* The bytes that this process read from storage, of the ceilings' files and of all others apart: from the
+ * first read of an open file to its close. What is read before, into the page cache, does not count. And the
+ * messages that it passed while a file of the ceilings, or of direct writing, was open: none, unless
+ * processes wait for each other. And its memory then, and whether a file is in memory. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "paths.h"
 #include "state.h"
 
 #define CEILING "/iogauge-ceiling" /* kernels/driver/ceilings.c */
+#define DIRECT "/iogauge-direct/"  /* kernels/driver/direct.c */
+#define MOST_LOOKS 512             /* then all counts, also between files: very many small files stay cheap */
 
 static bool ask(uint64_t *bytes) {
     char line[128];
@@ -20,28 +25,70 @@ static bool ask(uint64_t *bytes) {
     return found;
 }
 
-static void count(storage_reads *of, storage_kind next) {
-    uint64_t now;
-    if (!ask(&now)) return;
-    of->bytes[of->kind] += now - of->before;
-    of->before = now;
-    of->kind = next;
+static storage_kind kind_of(const char *path) {
+    const char *name = strrchr(path, '/');
+    if (name && !strncmp(name, CEILING, strlen(CEILING))) return STORAGE_CEILINGS;
+    return strstr(path, DIRECT) ? STORAGE_DIRECT : STORAGE_OWN;
 }
 
-void recorder_storage_of(const char *path) {
-    storage_reads *of = &recorder_state()->storage;
-    const char *name = strrchr(path, '/');
-    storage_kind kind = name && !strncmp(name, CEILING, strlen(CEILING)) ? STORAGE_CEILINGS : STORAGE_OWN;
-    if (of->kind != kind) count(of, kind);
+/* Bytes belong to the kind that is read: ceilings are never measured beside other files. */
+static void count(storage_use *use, storage_kind kind) {
+    uint64_t now;
+    if (!ask(&now)) return;
+    use->bytes[kind] += now - use->before;
+    use->before = now;
+}
+
+void recorder_storage_opened(description *d) {
+    storage_use *use = &recorder_state()->storage;
+    d->kind = kind_of(d->file->path);
+    if (use->looks > MOST_LOOKS && d->kind != use->last) count(use, use->last);
+    use->last = d->kind;
+    use->open[d->kind]++;
+    use->used = true;
+}
+
+static int readers(const storage_use *use) {
+    int all = 0;
+    for (int kind = 0; kind < STORAGE_KINDS; kind++) all += use->reading[kind];
+    return all;
+}
+
+void recorder_storage_reads(description *d) {
+    storage_use *use = &recorder_state()->storage;
+    if (d->reads) return;
+    if (!readers(use) && ++use->looks <= MOST_LOOKS) {
+        struct rusage usage;
+        ask(&use->before);
+        if (!getrusage(RUSAGE_SELF, &usage)) use->peak = (int64_t)usage.ru_maxrss * 1024;
+    }
+    d->reads = true;
+    use->reading[d->kind]++;
+}
+
+void recorder_storage_closed(description *d) {
+    storage_use *use = &recorder_state()->storage;
+    if (use->open[d->kind]) use->open[d->kind]--;
+    if (!d->reads || !use->reading[d->kind]) return; /* opened before a fork */
+    if (readers(use) == 1 && use->looks <= MOST_LOOKS) count(use, d->kind);
+    use->reading[d->kind]--;
+}
+
+void recorder_storage_message(void) {
+    storage_use *use = &recorder_state()->storage;
+    if (use->open[STORAGE_CEILINGS] || use->open[STORAGE_DIRECT]) use->messages++;
 }
 
 void recorder_write_storage(recorder *the) {
     char path[RECORDER_PATH];
-    storage_reads *of = &the->storage;
-    if (of->kind == STORAGE_NONE) return;
-    count(of, of->kind);
+    storage_use *use = &the->storage;
+    if (!use->used) return;
+    if (readers(use) || use->looks > MOST_LOOKS) count(use, use->last);
     snprintf(path, sizeof path, "%s/storage-%06d-%d", the->folder, the->rank, (int)the->pid);
     FILE *out = fopen(path, "w");
-    if (out) fprintf(out, "%" PRIu64 " %" PRIu64 "\n", of->bytes[STORAGE_OWN], of->bytes[STORAGE_CEILINGS]);
+    if (out)
+        fprintf(out, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %d\n",
+                use->bytes[STORAGE_OWN] + use->bytes[STORAGE_DIRECT], use->bytes[STORAGE_CEILINGS],
+                use->messages, use->peak, use->memory);
     if (!out || fclose(out)) fprintf(stderr, "iogauge recorder: %s cannot be written\n", path);
 }

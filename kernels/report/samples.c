@@ -9,6 +9,12 @@ static json_t *time_json(io_time time) {
     return json_pack("{s:f,s:f,s:f}", "min", time.min, "mean", time.mean, "max", time.max);
 }
 
+static json_t *phase_json(const io_sample *s, int phase) {
+    json_t *one = time_json(s->phase[phase]);
+    json_object_set_new(one, "elapsed", json_real(s->elapsed[phase]));
+    return one;
+}
+
 static json_t *stretches_json(const io_sample *s, int direction, const char *const *names) {
     json_t *all = json_array();
     for (int i = 0; names[i]; i++) {
@@ -29,7 +35,7 @@ static json_t *direction_json(const io_sample *s, int direction, bool ran, const
     json_t *phases = json_object();
     for (int p = 0; p < IO_PHASES; p++)
         if (io_phases[p].direction == direction && (p != IO_PHASE_DRAIN || s->queue.limit))
-            json_object_set_new(phases, io_phases[p].name, time_json(s->phase[p]));
+            json_object_set_new(phases, io_phases[p].name, phase_json(s, p));
     json_t *all =
         json_pack("{s:f,s:f,s:I,s:o}", "seconds", s->seconds[direction], "bandwidth", s->bandwidth[direction],
                   "library_calls", (json_int_t)s->calls[direction], "phases", phases);

@@ -176,7 +176,7 @@ def _read_from_storage(stage: Path) -> tuple[int | None, int | None]:
     what the script's processes had read before and after launching, if known."""
     counted = [path.read_text().split() for path in (stage / recorders.RAW).glob(recorders.READS)]
     if counted:
-        own, ceilings = (sum(map(int, column)) for column in zip(*counted, strict=True))
+        own, ceilings, *_ = (sum(map(int, column)) for column in zip(*counted, strict=True))
         return own, ceilings
     lines = (stage / STORAGE).read_text().split() if (stage / STORAGE).exists() else []
     return (int(lines[1]) - int(lines[0]) if len(lines) == 2 else None), None

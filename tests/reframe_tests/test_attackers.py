@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,8 @@ import pytest
 from iogauge.common.paths import KERNELS
 from iogauge.measure.kernels import STRICT, build
 from tests.reframe_session import reframe
+from tests.reframe_tests.lie import Lie
+from tests.reframe_tests.more_lies import MORE_LIES
 
 pytestmark = [
     pytest.mark.first,
@@ -23,20 +24,6 @@ pytestmark = [
         reason="mpicc.openmpi is missing: environments/debian/setup.sh installs it",
     ),
 ]
-
-
-@dataclass(frozen=True)
-class Lie:
-    """`changes`: of the kernels' sources: file, text, text in its place. `call`: of the session's
-    run. `witness`: in the reason of the failure. `where`: the tag of its file system; `more`:
-    options of the session. `test`: the class, in the module of the same name."""
-
-    changes: tuple[tuple[str, str, str], ...]
-    witness: str
-    call: str = "posix"
-    where: str = "ram"
-    more: tuple[str, ...] = ()
-    test: str = "S3d"
 
 
 VERIFY = "    io_verify_part(f->session->found, part, facts, f->file, seed_of(f), f->step);\n"
@@ -212,6 +199,7 @@ LIES = {
         (("report/samples.c", SAID, SAID.replace("IO_WRITING]", "IO_WRITING] / 1e6")),),
         "summary.write_fraction_fpp",
     ),
+    **MORE_LIES,
 }
 
 

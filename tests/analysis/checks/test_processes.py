@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the recorder and the kernels' second clock saw otherwise than the result says is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from iogauge.analysis.checks import arithmetic
+from iogauge.analysis.checks.beside_trace import against_the_recorder
+from tests.recorded_runs import document_of, traced
+
+
+def test_a_phase_longer_by_another_clock() -> None:
+    document = traced("openmpi-posix-ceilings").document
+    phase = document["samples"][0]["write"]["phases"]["write"]
+    phase["elapsed"] = phase["max"]
+    assert not list(arithmetic.complaints(document))
+    phase["elapsed"] = 2 * phase["max"] + 1e-3
+    assert "another clock says" in "; ".join(arithmetic.complaints(document))
+
+
+@pytest.mark.parametrize(
+    ("messages", "peak", "memory", "reason"),
+    [
+        (0, 1, 0, ""),
+        (3, 1, 0, "expected no messages meanwhile, found 3"),
+        (0, 2**50, 0, "memory.peak_rss is"),
+        (0, 1, 1, "said to be ext4, but the files are in memory"),
+    ],
+)
+def test_what_processes_did(
+    messages: int, peak: int, memory: int, reason: str, tmp_path: Path
+) -> None:
+    document = document_of("posix")
+    data = document.document
+    data["system"]["filesystem"]["type"] = "ext4"
+    data["verification"]["verdict"] = "not asked"
+    data["samples"] = [sample | {"series": None} for sample in data["samples"]]
+    (tmp_path / "storage-000000-7").write_text(f"1 1 {messages} {peak} {memory}\n")
+    said = "; ".join(against_the_recorder(data, tmp_path))
+    assert reason in said if reason else not said
+
+
+@pytest.mark.parametrize(
+    ("calls", "seconds", "reason"),
+    [
+        ((8, 4), 0.1, ""),
+        ((8, 1), 0.1, "remove: expected 4 files of each process, found 1 in 8"),
+        ((4, 4), 0.1, "remove: expected 4 files of each process, found 4 in 4"),
+        ((8, 4), 9.0, "remove: took at least 9 s, but the result says 2 s"),
+    ],
+)
+def test_files_removed(calls: tuple[int, int], seconds: float, reason: str, tmp_path: Path) -> None:
+    data = document_of("posix").document
+    data["verification"]["verdict"] = "not asked"
+    data["system"] |= {"processes": 1, "io_processes": 0}
+    one = {"seconds": {"min": 1.0, "mean": 1.0, "max": 1.0}}
+    series = {"files_per_process": 4, "stat": None, "remove": one}
+    data["samples"] = [data["samples"][0] | {"series": series}] * 2
+    (tmp_path / "operations-000000-7").write_text(f"remove {calls[0]} {calls[1]} {seconds}\n")
+    said = "; ".join(against_the_recorder(data, tmp_path))
+    assert reason in said if reason else not said
