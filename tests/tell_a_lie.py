@@ -26,6 +26,9 @@ def faster(document: Json) -> None:
             side["bandwidth"] *= 1000
             for phase in side["phases"].values():
                 phase.update({key: value / 1000 for key, value in phase.items()})
+            for calls in (side["latency"], side["latency"]["slowest"]):
+                for key in {"p50", "p90", "p99", "p999", "max", "seconds"} & calls.keys():
+                    calls[key] /= 1000
     for name, value in document["summary"].items():
         grows = name.endswith("_bw") or "fraction" in name
         if value is not None:
