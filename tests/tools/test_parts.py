@@ -26,11 +26,12 @@ def place(tmp_path: Path) -> Path:
 
 
 def start(place: Path, *targets: str) -> subprocess.Popen[str]:
-    """Whatever make these tests run under."""
+    """Whatever make these tests run under, and also where SIGINT is ignored, as below `nohup`."""
     kept = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
     return subprocess.Popen(
         [ROOT / "tools" / "parts.sh", "make", *targets],
         cwd=place, env=kept, stdout=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
 
 
