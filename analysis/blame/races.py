@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from iogauge.analysis.blame import accesses, order, sweep
-
 from ..errors import AnalysisError
+from . import clock, order, sweep
 from .accesses import MPIIO, NOT_KNOWN, POSIX, READ, WRITE, Traced, of_recorder
 from .of_log import of_log
 from .order import Numbers, Order
@@ -96,7 +95,7 @@ def find(source: Path, most: int = sweep.MOST_KEPT) -> Blame:
     """From a folder of the recorder's traces, or a Darshan log."""
     if source.is_dir():
         traced = of_recorder(source)
-        accesses.share_clock(traced)
+        clock.share(traced)
         kept = order.of_events(traced)
     else:
         traced, phases = of_log(source)

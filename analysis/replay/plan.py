@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from iogauge.analysis.replay import acts, extents, schedule
-
+from . import acts, extents, memory, schedule
 from .acts import Period
 from .phases import GAP, Phases, find
 from .trace import POSIX, READ, TOGETHER, WRITE, CannotReplayError, Trace
@@ -37,7 +36,7 @@ def make(trace: Trace, out: Path, gap: float = GAP) -> Plan:
     phases = find(trace, gap)
     if phases.pauses.max(initial=0.0) > MOST_PAUSE:
         raise CannotReplayError(f"{trace.path}: a pause of {phases.pauses.max():.4g} s: damaged?")
-    buffer = guess_buffer(trace)
+    buffer = memory.guess(trace)
     plan = Plan(trace, phases, [*trace.said, *phases.say(gap), buffer.why])
     _demote(plan)
     _leave_out_empty(plan)
@@ -277,40 +276,3 @@ def _rows(file: int, start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArra
     rows = np.empty(len(start), schedule.EXTENT)
     rows["file"], rows["start"], rows["end"] = file, start, end
     return rows
-
-
-# No log says where in memory a program's data was, but the sizes hint at it: who moves pieces of
-# one size repeatedly, as IOR does, has them in one buffer, and so in the processor's caches.
-LEAST = 64 << 10  # bytes of a call; below, its own cost hides the difference
-CALLS = 32  # of one size, of a process
-SHARE = 0.9  # of all bytes
-
-
-@dataclass(frozen=True)
-class Buffer:
-    """`word`: what `iokernel replay --buffer` takes."""
-
-    word: str
-    why: str
-
-
-def guess_buffer(trace: Trace) -> Buffer:
-    """`reused` if `SHARE` of the bytes are in calls of one size of at least `LEAST` bytes, at least
-    `CALLS` of each process; else `whole`."""
-    moved = alike = 0
-    size = 0
-    for rows in trace.accesses:
-        lengths, calls = np.unique(rows["length"], return_counts=True)
-        moved += int((lengths * calls).sum())
-        most = int(np.argmax(lengths * calls)) if len(lengths) else 0
-        if len(lengths) and lengths[most] >= LEAST and calls[most] >= CALLS:
-            alike += int(lengths[most] * calls[most])
-            size = int(lengths[most])
-    share = f"{100 * alike // max(moved, 1)} % of the bytes are in calls of one size"
-    if alike >= SHARE * moved and alike:
-        return Buffer("reused", f"inferred: data in one buffer, as {share} ({size} bytes)")
-    return Buffer(
-        "whole",
-        f"inferred: data lies in memory together, as {share} of at least {LEAST} bytes and "
-        f"{CALLS} calls of a process",
-    )

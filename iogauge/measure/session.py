@@ -9,7 +9,6 @@ is kept. A guard (iogauge/common/guard.py) does the same where this process itse
 import ctypes
 import json
 import os
-import re
 import select
 import signal
 import subprocess
@@ -28,91 +27,10 @@ from iogauge.common import json_file, lock, paths, processes
 from iogauge.common.files import write_whole
 from iogauge.common.guard import HOLD, Guard
 from iogauge.common.progress import Bar
-from iogauge.common.run_folder import CASE, case_files, sessions
-from iogauge.common.text import one_line
+from iogauge.common.run_folder import case_files, sessions
+from iogauge.measure.reframe_lines import Lines
 from reframe_tests.jobs import order
 from reframe_tests.machine import leftovers
-
-STATUS = re.compile(r"\[ +([A-Z]+) +\] (?:\( *(\d+)/(\d+)\) )?(.*)")
-STAGED = re.compile(r"==> test failed during '(.*)': test staged in '(.*)'")
-BROKEN = ("FAIL", "ERROR", "XPASS")
-KEPT = 8  # lines that are shown where there is no report
-
-
-def short(test: str) -> str:
-    """`S3d ram posix mpich` of `S3d %fs=ram %call=posix %scale=smoke /4f6c @local:host+mpich`."""
-    name, *words = test.split()
-    values = [word.partition("=")[2] for word in words if re.match("%(?!scale=)", word)]
-    return " ".join([name, *values, test.rpartition("+")[2] if "@" in test else ""]).strip()
-
-
-class Lines:
-    """Of one call of ReFrame, which writes them to the file `log`. `rounds`: how often it runs each
-    of its cases. With -v among its words they go to stdout too."""
-
-    def __init__(self, log: Path, bar: Bar, words: Sequence[str], rounds: int) -> None:
-        self.log, self.bar, self.rounds = log, bar, rounds
-        self.verbose = any(re.fullmatch("-v+|--verbose", word) for word in words)
-        self.text, self.now, self.test, self.before = "", "ReFrame starts", "", 0
-        self.done, self.total = 0, 0
-        log.parent.mkdir(parents=True, exist_ok=True)
-        self.written = log.open("wb")
-        self.read = log.open(errors="replace")
-
-    def __enter__(self) -> "Lines":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.look()
-        self.written.close()
-        self.read.close()
-
-    def look(self) -> None:
-        """At what has come since the last time."""
-        if more := self.read.read():
-            if self.verbose:
-                print(more, end="", flush=True)
-            *lines, self.text = (self.text + more).split("\n")
-            for line in lines:
-                self.line(line)
-        if self.verbose:
-            return
-        if self.total:
-            self.bar.count(self.before + self.done, self.total * self.rounds, self.now)
-        else:
-            self.bar.at(0, 0, self.now)
-
-    def line(self, line: str) -> None:
-        if found := STATUS.match(line):
-            status, done, total, self.test = found.groups()
-            if done:
-                if int(done) < self.done:  # the next round
-                    self.before += self.total
-                self.done, self.total = int(done), int(total)
-            if status in ("RUN", *BROKEN):
-                self.now = short(self.test)
-        elif found := STAGED.match(line):
-            self.bar.say(f"FAILED {short(self.test)}: {_why(found[1], Path(found[2]))}")
-
-    def last(self) -> list[str]:
-        """The end of the log, for a call that left nothing else."""
-        lines = [line for line in self.log.read_text(errors="replace").splitlines() if line.strip()]
-        wrong = [line for line in lines if re.search("error|warning", line, re.IGNORECASE)]
-        return (wrong or lines)[-KEPT:]
-
-
-def _why(stage: str, folder: Path) -> str:
-    """And where to look."""
-    try:
-        why = json_file.read(folder / CASE, CASE)["case"]["fail_reason"]
-    except (json_file.Unreadable, KeyError, TypeError):
-        why = ""
-    logs = [path for path in (folder / "rfm_job.err", folder / "rfm_build.err") if path.is_file()]
-    log = next(iter(logs), folder)
-    shown = log.relative_to(Path.cwd()) if log.is_relative_to(Path.cwd()) else log
-    why = str(why or stage).removeprefix("sanity error: ")
-    return f"{one_line(why, 160)}\n  log: {shown}"
-
 
 REFRAME = str(Path(sys.executable).parent / "reframe")
 REPORT_OPTION = "--report-file"

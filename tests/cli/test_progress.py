@@ -10,7 +10,7 @@ import pytest
 
 from iogauge.common import progress
 from iogauge.common.progress import Bar
-from iogauge.measure.session import Lines, short
+from iogauge.measure.reframe_lines import Lines, short
 
 RUN = "[ RUN      ] S3d %fs=ram %call=posix %scale=smoke /4f6c0a13 @local:host+mpich\n"
 OK = "[       OK ] ( {}/2) S3d %fs=ram %call=posix %scale=smoke /4f6c0a13 @local:host+mpich\n"

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from iogauge.analysis.blame import accesses, order, races, sweep
+from iogauge.analysis.blame import clock, order, races, sweep
 from iogauge.analysis.blame.accesses import ACCESS, MPIIO, POSIX, READ, WRITE, Traced
 from iogauge.analysis.darshan.convert import write_log
 from iogauge.analysis.darshan.dxt import SEGMENT
@@ -315,7 +315,7 @@ def test_the_clocks_of_two_nodes_are_put_on_one() -> None:
         rows = [(-1, 0, 2, t + ahead, t + ahead + 0.001, i, MEET, 1) for i, t in enumerate((1, 2))]
         assert traced.events is not None
         traced.events[rank] = np.array(rows, EVENT_FIELDS)
-    accesses.share_clock(traced)
+    clock.share(traced)
     assert traced.accesses["start"][0] == pytest.approx(2.0, abs=0.001)
     assert traced.unsure == pytest.approx(0.001)
     assert "within 0.001000 s" in traced.said[0]
