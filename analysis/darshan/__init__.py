@@ -1,1 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
+"""Darshan logs: read, written and made of the recorder's traces."""

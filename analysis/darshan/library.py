@@ -120,6 +120,7 @@ _SIGNATURES = {
 
 @functools.cache
 def library() -> ctypes.CDLL:
+    """The library, with the types of its functions."""
     loaded = ctypes.CDLL(str(path()))
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(loaded, name)
@@ -166,6 +167,7 @@ def names(log: int) -> dict[int, str]:
 
 
 def counted_type(prefix: str, skip: int) -> type[ctypes.Structure]:
+    """A counted module's record as a C type."""
     counters, times = counter_names(prefix)
     return type(
         f"Record_{prefix}",

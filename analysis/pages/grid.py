@@ -95,6 +95,7 @@ def show(rows: Rows, columns: Sequence[str], *, wide: bool, below: str = "") -> 
 
 
 def _rounded(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Two digits for a ratio that is not decided yet."""
     verdict = str(row.get("verdict", ""))
     return {**row, **{name: ratio(row[name], verdict) for name in RATIOS if row.get(name)}}
 

@@ -1,1 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
+"""Schedules: what each process of a trace did, to be repeated."""

@@ -84,6 +84,7 @@ class Own:
 
 
 def read(folder: Path) -> Own:
+    """Of a folder of the recorder's traces."""
     own = Own()
     processes = raw.read_folder(folder)
     began = min(process.start for process in processes)

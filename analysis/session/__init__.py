@@ -1,1 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
+"""One session of ReFrame and its result documents, as typed rows."""

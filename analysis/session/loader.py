@@ -309,6 +309,7 @@ def _run(
 
 
 def _status(case: dict[str, Any]) -> Status:
+    """How the case ended, according to ReFrame."""
     if case["result"] in _SUCCESS:
         return "ok"
     return "skipped" if case["result"] == "skip" else "failed"

@@ -52,6 +52,7 @@ class Interval:
 
     @property
     def verdict(self) -> Verdict:
+        """The verdict on a ratio of speeds."""
         if self.low is None or self.high is None:
             return "not decided yet"
         if self.low > 1:

@@ -138,6 +138,7 @@ def connect(
 
 
 def _source(store: Path, good: Sequence[Path]) -> str:
+    """SQL of all rows of these files."""
     own = [path for path in good if path.is_relative_to(store / RECORDS)]
     return months.select(own, [path for path in good if path not in set(own)])
 
@@ -168,6 +169,7 @@ def in_month(store: Path, month: Path, session: str) -> list[tuple[Any, ...]]:
 
 
 def missing(store: Path, sessions: Iterable[str]) -> set[str]:
+    """Sessions that no file of the store holds."""
     import duckdb
 
     lacking = {one for one in sessions if not files.has(store, one)}

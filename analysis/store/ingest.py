@@ -88,6 +88,7 @@ _MEASURED = ("quantity", "unit", "repeat", "value")
 
 
 def _run_cells(session: Session, one: Run, folder: Path) -> Row:
+    """What all rows of a run have in common."""
     result = one.result
     libraries = result.libraries if result else {}
     of_result: Row = {name: getattr(result, name, None) for name in _OF_RESULT}
@@ -146,6 +147,7 @@ def _values(one: Run) -> Iterator[tuple[str, str, int | None, float]]:
 
 @functools.cache
 def unit_of(quantity: str) -> str:
+    """The unit, from the words of a quantity's name."""
     words = set(quantity.split("_"))
     return next((unit for unit, of in _UNITS.items() if words & of), "1")
 

@@ -1,1 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
+"""One module per command: the only ones that know argparse."""

@@ -171,6 +171,7 @@ def shown(path: Path) -> Path:
 
 
 def say_written(path: Path) -> None:
+    """Name a file that was written, on stderr."""
     say(f"wrote {shown(path)}")
 
 

@@ -51,6 +51,8 @@ class Candidate:
 
 
 class Job(NamedTuple):
+    """A case on one stack."""
+
     case: str
     stack: str
 

@@ -44,6 +44,7 @@ def runs_here(path: Path) -> bool:
 
 
 def local_file_systems() -> dict[str, dict[str, Any]]:
+    """The entries of site_configs/local.py, by name."""
     from site_configs import local  # here: it looks at the machine
 
     (system,) = local.site_configuration["systems"]

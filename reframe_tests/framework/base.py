@@ -128,6 +128,8 @@ class IoBenchmark(
     sourcesdir = None
     keep_files = [DOCUMENT, EXIT_STATUS, CASE, *KEPT]
 
+    # ---------------------------------------------------------------- for children to define
+
     def pattern_options(self) -> list[str]:
         raise NotImplementedError
 
@@ -157,6 +159,7 @@ class IoBenchmark(
         return True
 
     def expected(self) -> Expected:
+        """What the document must say."""
         return Expected(
             pattern=self.pattern,
             method=self.the_call.method,
@@ -173,6 +176,8 @@ class IoBenchmark(
             ours=self.runs_the_kernel(),
         )
 
+    # ---------------------------------------------------------------- axes
+
     @property
     def the_call(self) -> Call:
         return BY_NAME[self.call]
@@ -183,6 +188,7 @@ class IoBenchmark(
 
     @property
     def file_system(self) -> dict[str, Any]:
+        """The entry of the site file."""
         return filesystems.of(self.current_partition)[self.fs]
 
     @property
@@ -208,6 +214,8 @@ class IoBenchmark(
             self.tags |= {self.apart}
         elif self.scale == QUICK_SCALE:
             self.tags |= {"modes", "quick"} if self.is_quick() else {"modes"}
+
+    # ---------------------------------------------------------------- set-up
 
     @run_after("setup")
     def set_processes(self) -> None:
@@ -264,6 +272,8 @@ class IoBenchmark(
             shutil.copy(environment.lock, self.stagedir)
             self.keep_files += [environment.lock.name]
 
+    # ---------------------------------------------------------------- the job
+
     @run_before("run")
     def set_program(self) -> None:
         self.executable = str(self.kernels.program)
@@ -309,6 +319,7 @@ class IoBenchmark(
         ]
 
     def programs(self) -> list[dict[str, Any]]:
+        """The commands that the job launches, one after the other."""
         return [{"path": self.executable, "options": self.executable_opts}]
 
     def script_values(self) -> dict[str, Any]:
@@ -354,6 +365,8 @@ class IoBenchmark(
         """What the job read back from the file system goes into the document."""
         if not self.is_dry_run() and is_readable(Path(self.stagedir) / DOCUMENT):
             striping.record(Path(self.stagedir), self.striping())
+
+    # ---------------------------------------------------------------- is it right, and how fast
 
     @sanity_function
     @says_why

@@ -131,6 +131,7 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
 
     @property
     def given(self) -> str | None:
+        """A program that exists already."""
         return self.kernel_path or stacks.program_given(self.current_environ)
 
     @property

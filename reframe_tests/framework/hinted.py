@@ -36,6 +36,8 @@ class Hinted(rfm.RegressionTestPlugin):
         @property
         def file_system(self) -> dict[str, Any]: ...
 
+    # ---------------------------------------------------------------- for children to define
+
     def own_hints(self) -> dict[str, str]:
         """Hints set by the code that the test models."""
         return {}
@@ -49,7 +51,10 @@ class Hinted(rfm.RegressionTestPlugin):
         document."""
         return labels.hints_in_use(used["hints"], self.label_hints())
 
+    # ---------------------------------------------------------------- for IoBenchmark
+
     def all_hints(self) -> dict[str, str]:
+        """The site's for this file system, then the test's, then the user's."""
         site = filesystems.hints_for(self.file_system, self.pattern, self.the_call.needs)
         test = {**self.own_hints(), **self.label_hints()}
         return labels.merged(site, test, parse_hints(self.hints))

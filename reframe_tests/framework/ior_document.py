@@ -196,6 +196,7 @@ def _verification(parameters: dict[str, Any], payload: int, stdout: str) -> dict
 
 
 def _summary(samples: list[dict[str, Any]]) -> dict[str, float | None]:
+    """Medians over the repeats."""
 
     def middle(direction: str, *path: str) -> float | None:
         values = []

@@ -16,6 +16,7 @@ KEPT = "_iogauge_wrapped"
 
 
 def seed() -> int | None:
+    """By which the order is drawn."""
     text = os.environ.get(SEED, "")
     return int(text) if text else None
 

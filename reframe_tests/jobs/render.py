@@ -22,6 +22,7 @@ class TemplateProblem(Exception):
 
 
 def _hms(seconds: float) -> str:
+    """`HH:MM:SS`, rounded up to a second: the filter `hms`."""
     whole = math.ceil(seconds)
     return f"{whole // 3600:02d}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 

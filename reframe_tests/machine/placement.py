@@ -79,6 +79,7 @@ def place(processes: int, per_node: int, nodes: int, shape: Shape) -> Placement:
 
 
 def smallest(allowed: Sequence[int], wanted: int, what: str) -> int:
+    """The smallest allowed number that is at least `wanted`."""
     if not allowed:
         return wanted
     for number in sorted(allowed):

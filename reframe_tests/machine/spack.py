@@ -134,6 +134,7 @@ def folder_of(variant: str) -> Path:
 
 
 def activation_file(variant: str) -> Path:
+    """What jobs source."""
     return SPACK_STATE / f"{variant.replace('/', '-')}.sh"
 
 

@@ -1,1 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
+"""File systems mounted for tests: `make test-fs`."""

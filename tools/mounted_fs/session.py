@@ -91,6 +91,8 @@ class Session:
         image = self.work / f"{kind.name}.img"
         return Place(kind.name, mount, image, IMAGE_BYTES[self.options.scale], self.servers)
 
+    # ------------------------------------------------------------ mount and unmount
+
     def mount_all(self) -> None:
         machine = Machine()
         for kind in self.kinds:
@@ -145,6 +147,8 @@ class Session:
             self.servers.stop()
         except (CannotMount, OSError) as reason:
             self.problems.append(f"stopping the servers: {reason}")
+
+    # ------------------------------------------------------------ run
 
     def entries(self) -> dict[str, dict[str, Any]]:
         return {
@@ -201,6 +205,8 @@ class Session:
             subprocess.run(
                 [sys.executable, "-m", "iogauge", *words], cwd=ROOT, env=env, check=False
             )
+
+    # ------------------------------------------------------------ all of it
 
     def __call__(self) -> int:
         """The exit status. From the first signal on no other one is heard, so that the unmounting

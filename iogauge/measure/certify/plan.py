@@ -25,6 +25,7 @@ NEIGHBOURS = 3  # of each neighbouring setting
 
 
 def _sizes() -> dict[str, tuple[tuple[str, ...], ...]]:
+    """By pattern: the lines of sizes.txt."""
     text = Path(__file__).with_name("sizes.txt").read_text(encoding="utf-8")
     found: dict[str, tuple[tuple[str, ...], ...]] = {}
     for line in text.splitlines()[1:]:
@@ -38,6 +39,8 @@ SIZES = _sizes()
 
 @dataclass(frozen=True)
 class How:
+    """How a call is made, on any stack."""
+
     options: tuple[str, ...]
     setting: Setting = field(hash=False)
     processes: int

@@ -73,6 +73,7 @@ class Advice:
         yield from self._of_kinds()
 
     def _of_kinds(self) -> Iterator[str]:
+        """The fastest that was tried of each kind of file."""
         winner, log = self.found.winner, self.found.log
         best: dict[str, Config] = {}
         for arm in (winner, *self.found.ranked, self.space.default):
@@ -127,6 +128,7 @@ class Advice:
         return {}
 
     def lacks(self) -> str:
+        """What would decide."""
         gain, name = self.gain, self.session.name
         more = f"iogauge tune --resume {name} --budget"
         budget = float(self.session.asked["budget"])

@@ -17,6 +17,8 @@ NAMES = ("local.j2", "slurm.j2", "squeue.j2", "pbs.j2", "torque.j2", "cobalt.j2"
 
 
 class CarriedJob(sched.Job):
+    """A job that ran on another machine, or before."""
+
     has_ended = False
 
 

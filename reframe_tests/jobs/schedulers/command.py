@@ -25,6 +25,8 @@ PATIENCE = 3
 
 
 class CommandJob(TemplatedJob, sched.Job):
+    """A job of such a batch system."""
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.has_ended = False
@@ -47,6 +49,8 @@ class CommandScheduler(Templated, sched.JobScheduler):
     def __init__(self) -> None:
         self._submit_timeout = self.get_option("job_submit_timeout")
 
+    # ---------------------------------------------------------------- for children to define
+
     def id_of_submission(self, answer: str) -> str:
         """The job's id; `NotUnderstood`."""
         raise NotImplementedError
@@ -57,6 +61,8 @@ class CommandScheduler(Templated, sched.JobScheduler):
 
     def note_the_end(self, job: Any) -> None:
         """Set `_exitcode`, if the system reports it."""
+
+    # ---------------------------------------------------------------- ReFrame's questions
 
     def emit_preamble(self, job: Any) -> list[str]:
         """None: the directives are in the template."""
@@ -120,6 +126,8 @@ class CommandScheduler(Templated, sched.JobScheduler):
             self.cancel(job)
             job._exception = JobError("maximum pending time exceeded", job.jobid)
 
+    # ---------------------------------------------------------------- for children to use
+
     def ask(self, words: list[str]) -> Any:
         """Run a command; its status is up to the caller. A missing one is named."""
         try:
@@ -142,4 +150,5 @@ def quoted(words: list[str]) -> str:
 
 
 def both(done: Any) -> str:
+    """All output of a command, for a message."""
     return repr((done.stdout + done.stderr).strip() or "no output at all")

@@ -32,7 +32,7 @@ def guard() -> Guard:
 
 
 class TemplatedLocalJob(TemplatedJob, _LocalJob):
-    pass
+    """A local job with a templated script."""
 
 
 def wait_for_an_end(processes: list[int], seconds: float = LOOK) -> None:

@@ -10,7 +10,7 @@ from reframe_tests.jobs.schedulers.templated import Templated, TemplatedJob
 
 
 class TemplatedSlurmJob(TemplatedJob, _SlurmJob):
-    pass
+    """A Slurm job with a templated script."""
 
 
 # Why a job is pending, if waiting does not help (Slurm's "Job Reason Codes").
