@@ -8,21 +8,47 @@ from pathlib import Path
 
 import pytest
 
-from tests.recorded_runs import document_of, refusal, traced
+from iogauge.analysis.checks.evidence_of_trace import against_the_trace
+from tests.recorded_runs import Run, document_of, refusal, traced
+
+
+def _with_opens(run: Run, seconds: float, **counts: int) -> None:
+    """All MPI-IO of the trace takes so long, and none of it moves data."""
+    files = []
+    for file in run.trace.files:
+        if file.module == "MPI-IO":
+            ranks = tuple(replace(w, seconds=seconds, reading=0, writing=0) for w in file.ranks)
+            file = replace(file, ranks=ranks, values={**file.values, **counts})
+        files.append(file)
+    run.log = replace(run.trace, files=tuple(files))
 
 
 def test_opens_and_closes_without_time(tmp_path: Path) -> None:
     run = traced("mpich-holes")
-    run.log = replace(
-        run.trace,
-        files=tuple(
-            replace(file, ranks=tuple(replace(work, seconds=9.0) for work in file.ranks))
-            if file.module == "MPI-IO"
-            else file
-            for file in run.trace.files
-        ),
-    )
+    _with_opens(run, 9.0)
     assert "in opens and closes of MPI-IO" in refusal(run, tmp_path)
+
+
+@pytest.mark.parametrize("again", [{"COLL_OPENS": 99}, {"HINTS": 99}])
+def test_a_library_may_open_again_while_it_moves_data(again: dict[str, int]) -> None:
+    """PnetCDF does, for its independent calls. All phases together are the limit then."""
+    run = traced("mpich-holes")
+    around = sum(
+        phase["max"]
+        for side in ("write", "read")
+        for sample in run.document["samples"]
+        for name, phase in sample[side]["phases"].items()
+        if name != side
+    )
+    for counts, seconds, said in (
+        ({}, 0.99 * around, ""),
+        ({}, 2 * around, "in opens and closes of MPI-IO"),
+        (again, 2 * around, ""),
+        (again, 9.0, "in MPI-IO calls with opens and closes"),
+    ):
+        _with_opens(run, seconds, **counts)
+        found = "; ".join(against_the_trace(run.document, run.trace))
+        assert said in found and bool(said) == ("opens and closes" in found)
 
 
 def test_ceilings_of_small_calls(tmp_path: Path) -> None:
