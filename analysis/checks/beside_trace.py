@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from iogauge.common.mounts import IN_MEMORY
 
@@ -16,7 +17,7 @@ from .calls_in_trace import CALLS, DIRECTIONS, name
 # One file of each process.
 PLANTED = "planted-*"  # repeat, bytes, planted, noticed
 OPERATIONS = "operations-*"  # of a series: name, calls, files, seconds
-STORAGE = "storage-*"  # bytes read, the ceilings' too; messages, memory, are files in memory
+STORAGE = "storage-*"  # as Storage
 HINTS = "hints-*"  # given or used and the direction, number of opens, name, value
 LIBRARIES = ("nc_", "pnetcdf_", "hdf5_")  # hints that MPI does not know (kernels/base/hints.def)
 
@@ -75,17 +76,33 @@ def _series(document: Json, folder: Path) -> Iterator[str]:
                 yield f"{what}: took at least {seconds:.6g} s, but the result says {said:.6g} s"
 
 
+class Storage(NamedTuple):
+    """What a process read from storage, in bytes: of the run's files and of the ceilings'. And its
+    messages while these were measured, its memory when it last began to read, in bytes, and whether
+    a file was in memory."""
+
+    own: int
+    ceilings: int
+    messages: int = 0
+    peak: int = 0
+    in_memory: int = 0
+
+
+def storage(folder: Path) -> list[Storage]:
+    return [Storage(*map(int, one.read_text().split())) for one in folder.glob(STORAGE)]
+
+
 def _processes(document: Json, folder: Path) -> Iterator[str]:
     """No process waited for another during the ceilings; and the memory of the largest."""
-    found = [list(map(int, one.read_text().split()[2:])) for one in folder.glob(STORAGE)]
-    if messages := sum(one[0] for one in found):
+    found = storage(folder)
+    if messages := sum(one.messages for one in found):
         yield f"ceilings, direct writing: expected no messages meanwhile, found {messages}"
     system, said = document["system"], document["memory"]["peak_rss"]
-    peak = max((one[1] for one in found), default=0)
+    peak = max((one.peak for one in found), default=0)
     if peak > said and not system.get("io_processes"):
         yield f"memory.peak_rss is {said}, but a process had {peak} before the end"
     kind, own = system["filesystem"]["type"], "--own-dir" in " ".join(document["asked"]["argv"])
-    if any(one[2] for one in found) and kind not in IN_MEMORY and not own:
+    if any(one.in_memory for one in found) and kind not in IN_MEMORY and not own:
         yield f"the file system is said to be {kind}, but the files are in memory"
 
 

@@ -145,9 +145,13 @@ def _log(path: Path, data: dict[str, Any]) -> Log:
     return Log(
         path=path,
         recorder=metadata.get("recorder") or f"{RUNTIME} {metadata.get('lib_ver', 'unknown')}",
-        **{name: data[name] for name in ("processes", "start", "seconds", "command", "modules")},
+        processes=data["processes"],
+        start=data["start"],
+        seconds=data["seconds"],
+        command=data["command"],
         partial=tuple(data["partial"]),
         notes=tuple(data["notes"]),
+        modules=data["modules"],
         files=tuple(
             FileTrace(
                 module=entry["module"],

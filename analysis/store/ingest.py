@@ -170,7 +170,9 @@ def _put(
         raise StoreError(f"{session.report}: {error}") from None
     place = folder / store.RECORDS / f"system={system}" / f"month={session.started:%Y-%m}"
     path = place / f"{name}.parquet"
-    data, count = _parquet(connection), _count(connection, "records")
+    with tempfile.TemporaryDirectory() as part:
+        data = months.parquet(connection, "FROM records", Path(part) / path.name)
+    count = _count(connection, "records")
     try:
         there = os.path.lexists(path)
         if there and not (why := store.problem(folder, path)):
@@ -193,16 +195,6 @@ def _put(
         return path, "replaced" if there else "new"
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from None
-
-
-def _parquet(connection: duckdb.DuckDBPyConnection) -> bytes:
-    """The table `records` as a file has it."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "records.parquet"
-        connection.execute(
-            f"COPY records TO {months.literal(path)} (FORMAT parquet, COMPRESSION zstd)"
-        )
-        return path.read_bytes()
 
 
 def _count(connection: duckdb.DuckDBPyConnection, source: str) -> int:

@@ -13,6 +13,8 @@ A lock allows one compaction at a time. It removes what it replaced only while n
 lock; else the next one does), and only files that have not changed since it read them.
 """
 
+from __future__ import annotations
+
 import fcntl
 import os
 import uuid
@@ -20,10 +22,13 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import files
 from .files import MONTHS, RECORDS
+
+if TYPE_CHECKING:
+    import duckdb
 
 ALONE, READERS = "compaction.lock", "readers.lock"
 OPEN = 32  # sessions of the newest month that keep their own files; of older months: 1
@@ -105,23 +110,28 @@ def compact(
     target = place(store, month) / f"{number:06}-{uuid.uuid4().hex}.parquet"
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    connection = duckdb.connect(config={"memory_limit": memory})
-    try:
+    with duckdb.connect(config={"memory_limit": memory}) as connection:
         source = select(own, old)
-        connection.execute(
-            f"COPY (SELECT {columns(connection, source)} FROM {source} ORDER BY {ORDER}) TO "
-            f"{literal(part)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROWS})"
-        )
-        data = part.read_bytes()
-    finally:
-        connection.close()
-        with suppress(OSError):
-            part.unlink()
+        query = f"SELECT {columns(connection, source)} FROM {source} ORDER BY {ORDER}"
+        data = parquet(connection, query, part)
     files.save(store, target, data)
     with locked(store / READERS) as unread:
         for path, was in sums.items() if unread else ():
             _remove(path, was)
     return target
+
+
+def parquet(connection: duckdb.DuckDBPyConnection, query: str, part: Path) -> bytes:
+    """The rows of a query as a file of the store. `part`: a name for it until it is read."""
+    try:
+        connection.execute(
+            f"COPY ({query}) TO {literal(part)} "
+            f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROWS})"
+        )
+        return part.read_bytes()
+    finally:
+        with suppress(OSError):
+            part.unlink()
 
 
 def _remove(path: Path, was: int) -> None:

@@ -44,17 +44,17 @@ static io_opened *remember(io_replaying *r, io_logged *l, uint64_t file) {
     return o;
 }
 
-static void add_time(io_replaying *r, io_phase phase, double began) {
-    r->seconds.phase[phase] += MPI_Wtime() - began;
+static double add_time(io_replaying *r, io_phase phase, double began) {
+    double seconds = MPI_Wtime() - began;
+    r->seconds.phase[phase] += seconds;
     r->calls[io_phases[phase].direction]++;
+    return seconds;
 }
 
 /* A call that moved data. */
 static void add_move(io_replaying *r, bool writing, double began) {
-    double seconds = MPI_Wtime() - began;
     io_phase phase = writing ? IO_PHASE_WRITE : IO_PHASE_READ;
-    r->seconds.phase[phase] += seconds;
-    r->calls[io_phases[phase].direction]++;
+    double seconds = add_time(r, phase, began);
     if (r->session->latency) io_latency_add(r->session->latency, io_phases[phase].direction, seconds);
 }
 

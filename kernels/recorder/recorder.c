@@ -74,7 +74,7 @@ record *recorder_known(int module, const char *path) {
     return path_clean(path, clean) ? find(module, clean) : NULL;
 }
 
-/* The block size of the file system, for counting unaligned accesses. */
+/* The block size of the file system, for counting unaligned accesses. Notes if it is in memory. */
 static int64_t alignment_of(const char *path) {
     struct statfs fs;
     char folder[RECORDER_PATH];

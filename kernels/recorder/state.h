@@ -16,8 +16,9 @@
 #define WAITING 64                     /* queued accesses */
 #define LONGEST_WAIT ((moment)1 << 28) /* about a tenth of a second: the clock's rate may change */
 
-/* An open file description: one offset, however many descriptors (dup) and processes (fork) share it. */
 typedef enum { STORAGE_OWN, STORAGE_CEILINGS, STORAGE_DIRECT, STORAGE_KINDS } storage_kind;
+
+/* An open file description: one offset, however many descriptors (dup) and processes (fork) share it. */
 typedef struct {
     record *file;
     int64_t offset;

@@ -12,7 +12,6 @@ from iogauge.common.run_folder import TRACE
 # Files of a run, in its own folder.
 LOG = TRACE
 RAW = "trace"
-READS = "storage-*"  # in it: bytes that each process read from storage, own and ceilings'
 CONFIG = "darshan.conf"
 
 RUNTIME = "libdarshan.so"

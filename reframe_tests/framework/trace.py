@@ -13,7 +13,7 @@ import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_before, variable
 
-from iogauge.analysis.checks.beside_trace import against_the_recorder
+from iogauge.analysis.checks.beside_trace import against_the_recorder, storage
 from iogauge.analysis.checks.evidence import Outside
 from iogauge.analysis.checks.result_file import Wrong, load
 from iogauge.analysis.checks.verdict import Expected, check_trace
@@ -174,9 +174,7 @@ class TraceChecks(rfm.RegressionTestPlugin):
 def _read_from_storage(stage: Path) -> tuple[int | None, int | None]:
     """The bytes of the run's own files and of the ceilings', as the recorder counted them; else
     what the script's processes had read before and after launching, if known."""
-    counted = [path.read_text().split() for path in (stage / recorders.RAW).glob(recorders.READS)]
-    if counted:
-        own, ceilings, *_ = (sum(map(int, column)) for column in zip(*counted, strict=True))
-        return own, ceilings
+    if counted := storage(stage / recorders.RAW):
+        return sum(one.own for one in counted), sum(one.ceilings for one in counted)
     lines = (stage / STORAGE).read_text().split() if (stage / STORAGE).exists() else []
     return (int(lines[1]) - int(lines[0]) if len(lines) == 2 else None), None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lies of the second evening (test_attackers.py): thought up from the kernels alone, before
-their author had read the checks."""
+"""More lies for test_attackers.py: thought up from the kernels alone, before the author had read
+the checks."""
 
 from __future__ import annotations
 

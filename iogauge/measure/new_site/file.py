@@ -38,22 +38,19 @@ def site_file(name: str, machine: Machine) -> str:
     cc, library, command = compiler(machine)
     host = socket.gethostname().split(".")[0]
     parts = batch.partitions or [Partition("batch", "")]
-    return (
-        environment()
-        .from_string(TEMPLATE.read_text())
-        .render(
-            name=name,
-            host=host,
-            hostnames=re.sub(r"\d+", r"\\d+", re.escape(host)),
-            file_systems=mounts.entries(machine, bool(batch.partitions)),
-            batch=batch,
-            partitions=[replace(p, name=re.sub(r"[^A-Za-z0-9_-]", "_", p.name)) for p in parts],
-            cores=os.cpu_count() or 1,
-            memory=memory(),
-            software=find_modules(machine),
-            in_checkout=is_checkout(),
-            compiler=cc,
-            library=library,
-            command=command,
-        )
+    template = environment().from_string(TEMPLATE.read_text())
+    return template.render(
+        name=name,
+        host=host,
+        hostnames=re.sub(r"\d+", r"\\d+", re.escape(host)),
+        file_systems=mounts.entries(machine, bool(batch.partitions)),
+        batch=batch,
+        partitions=[replace(p, name=re.sub(r"[^A-Za-z0-9_-]", "_", p.name)) for p in parts],
+        cores=os.cpu_count() or 1,
+        memory=memory(),
+        software=find_modules(machine),
+        in_checkout=is_checkout(),
+        compiler=cc,
+        library=library,
+        command=command,
     )
