@@ -103,7 +103,7 @@ def tuning(count: int) -> Rows:
 
 
 TABLES = {
-    "**False alarms of a gate**, in %, without any change (at most 5; 200 uses: ±1.5), 7 pairs:":
+    "**False alarms of a gate**, in %, without any change (at most 5; 400 uses: ±1.1), 7 pairs:":
         gates,
     "**The sentence over all cases** after one round of 44 cases, and four groups of 11, in %:":
         pooled,
