@@ -27,6 +27,7 @@ SKEW = 300.0
 COUNTED = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs")
 # Smaller files may be inside inodes, or in blocks read for something else.
 LEAST_READ = 2**20
+COLD = 0.9  # at least this part of what is read cold comes from storage
 
 Json = dict[str, Any]
 Side = tuple[str, str]  # direction in the document, and in Darshan's counters
@@ -146,7 +147,8 @@ def spans_and_seconds(document: Json) -> Iterator[str]:
 
 def against_the_caches(document: Json, outside: Outside | None) -> Iterator[str]:
     """`dropped` means cold: no page in memory, and the data came from the device."""
-    used, kind = document["used"], document["system"]["filesystem"]["type"]
+    used, mount = document["used"], document["system"]["filesystem"]
+    kind = mount["type"]
     if used["caches"] is None:
         return
     if (used["caches"] == "memory") != (kind in IN_MEMORY):
@@ -156,7 +158,7 @@ def against_the_caches(document: Json, outside: Outside | None) -> Iterator[str]
     if used["resident_fraction"]:
         share = percent(used["resident_fraction"])
         yield f"caches are said to be 'dropped', but {share} of the files' pages were in memory"
-    if kind not in COUNTED or not outside:
+    if kind not in COUNTED or "compress" in (mount.get("options") or "") or not outside:
         return
     own = sum(stored_bytes(document) for sample in document["samples"] if sample["read"])
     ceilings = [one["ceilings"] or {} for one in document["samples"]]
@@ -165,7 +167,7 @@ def against_the_caches(document: Json, outside: Outside | None) -> Iterator[str]
         ("", own, outside.storage_read),
         (" of the ceilings", beside * ceiling_bytes(document), outside.ceilings_read),
     ):
-        if found is not None and wanted >= LEAST_READ and found < wanted / 2:
+        if found is not None and wanted >= LEAST_READ and found < COLD * wanted:
             yield (
                 f"caches are said to be 'dropped', but of {wanted} bytes{what} only {found} were "
                 "read from storage"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from iogauge.analysis.checks.evidence_of_trace import against_the_trace
-from tests.recorded_runs import Run, document_of, refusal, traced
+from tests.recorded_runs import Run, document_of, judged, refusal, traced
 
 
 def _with_opens(run: Run, seconds: float, **counts: int) -> None:
@@ -74,3 +74,16 @@ def test_reads_from_memory_called_dropped(
     run.document["system"]["filesystem"]["type"] = "ext4"
     run.outside = replace(run.outside, storage_read=own, ceilings_read=ceilings)
     assert f"bytes{what} only 4096 were read from storage" in refusal(run, tmp_path)
+
+
+def test_a_repeat_read_from_memory_is_seen(tmp_path: Path) -> None:
+    """All data of each repeat comes from storage, unless the file system compresses it."""
+    run = document_of("posix", caches="dropped")
+    system = run.document["system"]["filesystem"]
+    system["type"] = "btrfs"
+    each = run.document["payload"]["bytes"]
+    assert each >= 2**20
+    run.outside = replace(run.outside, storage_read=each, ceilings_read=2**40)
+    assert "were read from storage" in refusal(run, tmp_path)
+    system["options"] = "rw,compress=zstd:3"
+    judged(run, tmp_path)
