@@ -3,6 +3,7 @@
 
 import json
 import math
+import shlex
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -159,12 +160,12 @@ def check(like: Like) -> None:
     """`CannotLikeError` that names what no pattern can hold, and what would be right."""
     if not like.variables:
         raise CannotLikeError(f"{like.source}: no variable; expected a file with at least one")
-    for one in like.variables:
-        if one.cannot:
-            raise CannotLikeError(
-                f"{like.source}: variable {one.name} holds {one.cannot}; expected numbers or "
-                f"characters: --skip {one.name}"
-            )
+    if left := [one for one in like.variables if one.cannot]:
+        skip = " ".join(f"--skip {shlex.quote(one.name)}" for one in left)
+        raise CannotLikeError(
+            f"{like.source}: {', '.join(f'variable {one.name} holds {one.cannot}' for one in left)}"
+            f"; expected numbers or characters: {skip}"
+        )
     for name, length in like.dimensions.items():
         if name in like.unlimited:
             raise CannotLikeError(

@@ -2,6 +2,7 @@
 """Files of NetCDF by netCDF4, of HDF5 (and CGNS) by h5py, and the text of ncdump."""
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -82,9 +83,30 @@ def _attributes(like: Like, of: str, pairs: list[tuple[str, Any]]) -> list[Attri
 def _netcdf(path: Path) -> Like:
     netcdf = _library("netCDF4")
     like = Like(str(path))
-    with netcdf.Dataset(path) as root:
+    try:
+        root = netcdf.Dataset(path)
+    except OSError:
+        _name_a_dangling_link(path)
+        raise
+    with root:
         _netcdf_group(netcdf, like, root, "")
     return like
+
+
+def _name_a_dangling_link(path: Path) -> None:
+    """NetCDF opens no file with one, and does not say so."""
+    with suppress(OSError), _library("h5py").File(path) as file:
+        groups = [file]
+        file.visititems(lambda _, one: groups.append(one) if hasattr(one, "items") else None)
+        for group in groups:
+            for name, found in group.items():
+                if found is None:
+                    link = f"{group.name.rstrip('/')}/{name}"
+                    target = group.get(name, getlink=True).path
+                    raise CannotLikeError(
+                        f"{path}: link {link} leads to {target}, which is not there, and NetCDF "
+                        f"opens no file with such a link; remove it: h5py's del file['{link}']"
+                    )
 
 
 def _netcdf_group(netcdf: Any, like: Like, group: Any, prefix: str) -> None:

@@ -72,17 +72,16 @@ def read(path: Path, names: tuple[str, ...], lengths: list[int]) -> list[Points]
     `names`, `lengths`: the map's dimensions, slowest first. `CannotLikeError` for a file in another
     form, with other dimensions, or that does not give each point to one process."""
     try:
-        data = path.read_bytes()
-        if data[1:4] == b"HDF" or data[:3] == b"CDF":
-            raise CannotLikeError(
-                f"{path}: a map in NetCDF or HDF5 is not read; expected PIO's text form, as "
-                "PIOc_writemap writes it"
-            )
-        lines = data.decode("ascii").splitlines()
-    except (OSError, UnicodeDecodeError) as problem:
+        lines = path.read_text(encoding="ascii").splitlines()
+    except UnicodeDecodeError:
+        raise CannotLikeError(
+            f"{path}: a map in NetCDF or HDF5 is not read; expected PIO's text form, as "
+            "PIOc_writemap writes it"
+        ) from None
+    except OSError as problem:
         raise CannotLikeError(f"{path}: cannot be read: {problem}") from None
-    head = lines[0].split()
     try:
+        head = lines[0].split()
         if head[0::2][:3] != ["version", "npes", "ndims"]:
             raise ValueError
         processes, ndims = int(head[3]), int(head[5])

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -221,30 +222,16 @@ def test_what_cannot_be(
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
-    ("map_", "holds"),
-    [
-        ("version 2001 npes 1 ndims 2\n2 2\n0 1\n1\n", "a map of 2 dimensions, found y"),
-        ("hello", "expected a decomposition map as PIO writes it"),
-        ("version 2001 npes 2 ndims 1\n3\n0 1\n1\n", "expected a decomposition map"),
-        ("version 2001 npes 1 ndims 1\n3\n0 2\n1 1\n", "has a point twice, or one above 3"),
-        (
-            "version 2001 npes 1 ndims 1\n4\n0 2\n1 2\n",
-            "a map of 4 points does not fit y, which is 3",
-        ),
-        ("version 2001 npes 1 ndims 1\n3\n0 2\n1 2\n", "1 points of y are no process's"),
-        ("version 2001 npes 2 ndims 1\n3\n0 2\n1 2\n1 2\n2 3\n", "1 belong to several"),
-        ("version 2001 npes 1 ndims 1\n3\n0 1\n" + "9" * 30, "expected a decomposition map"),
-    ],
-)
-def test_a_wrong_map(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], map_: str, holds: str
+def test_all_that_cannot_be_is_named_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "map").write_text(map_)
-    (tmp_path / "a.cdl").write_text(CDL)
-    words = ["--only", "mask", "--list", f"y={tmp_path / 'map'}", "-o", str(tmp_path / "out")]
-    assert main(["replay", "like", str(tmp_path / "a.cdl"), *words]) == 3
-    assert holds in capsys.readouterr().err
+    path, words = tmp_path / "a.h5", ["-o", str(tmp_path / "o")]
+    with h5py.File(path, "w") as file:
+        file["right"], file["half"], file["two words"] = [1.0], np.zeros(2, "f2"), ["a"]
+    assert main(["replay", "like", str(path), *words]) == 3
+    skip = capsys.readouterr().err.partition("expected numbers or characters: ")[2]
+    assert skip == "--skip half --skip 'two words'\n"
+    assert main(["replay", "like", str(path), *words, *shlex.split(skip)]) == 0
 
 
 def cgns_node(parent: h5py.Group, name: str, label: str, data: Any = None) -> h5py.Group:
@@ -363,13 +350,13 @@ def test_types_that_numpy_lacks_are_named(
     assert one["name"] == "plain" and (not one["attributes"] or name == "bfloat16")
 
 
-def test_a_map_in_netcdf_is_refused_by_name(
+def test_a_link_that_leads_nowhere_in_netcdf_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    data = tmp_path / "a.nc"
-    with netCDF4.Dataset(data, "w", format="NETCDF3_CLASSIC") as dataset:
-        dataset.createDimension("ncol", 6)
-        dataset.createVariable("t", "f8", ("ncol",))
-    words = ["replay", "like", str(data), "-o", str(tmp_path / "o"), "--list", f"ncol={data}"]
-    assert main(words) != 0
-    assert f"{data}: a map in NetCDF or HDF5 is not read" in capsys.readouterr().err
+    path = tmp_path / "a.nc"
+    with netCDF4.Dataset(path, "w") as dataset:
+        dataset.createGroup("inner")
+    with h5py.File(path, "a") as file:
+        file["inner/gone"] = h5py.ExternalLink("no.h5", "/where")
+    assert main(["replay", "like", str(path), "-o", str(tmp_path / "o")]) == 3
+    assert "link /inner/gone leads to /where" in capsys.readouterr().err
