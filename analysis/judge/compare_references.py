@@ -39,7 +39,7 @@ def _or_raise(rows: list[Row], question: Question, what: str) -> list[Row]:
 def with_peak(connection: Any, where: Where, question: Question) -> list[Row]:
     """The share of the session's peak (session/peaks.py) that each case reached. A job is one
     sample: the median of its repeats. `left_out`: the number of disturbed jobs, which do not count;
-    `efficiency` is None if no other is left."""
+    if no other is left, `efficiency` is None and `value` is of all."""
     chosen = _chosen(connection, where, question)
     case = ", ".join(f'"{name}"' for name in CASE)
     place = "session, system, partition, fs, processes, caches"
@@ -52,7 +52,8 @@ def with_peak(connection: Any, where: Where, question: Question) -> list[Row]:
         peaks AS (SELECT {place}, run, starts_with(quantity, 'ceiling') AS own,
                 if(own, replace(quantity, 'ceiling_fpp_', '') || '_bw', quantity) AS quantity,
                 if(ends_with(quantity, 'read') OR quantity = 'read_bw', false, fsync) AS flushed,
-                if(own OR is_peak, NULL, payload_bytes) AS least, median(value) AS value
+                if(own OR is_peak, NULL, payload_bytes) AS least,
+                if(any_value(is_peak), max(value), median(value)) AS value
             FROM records WHERE {store.GOOD} AND session IN (SELECT session FROM jobs) AND value > 0
             AND (quantity IN ('ceiling_fpp_write', 'ceiling_fpp_read')
                 OR method = 'posix' AND quantity IN ('write_bw', 'read_bw')) GROUP BY ALL),
@@ -61,7 +62,8 @@ def with_peak(connection: Any, where: Where, question: Question) -> list[Row]:
                     false) AS slow
             FROM jobs j JOIN peaks p USING ({place}, quantity, flushed)
             WHERE p.least IS NULL OR p.least >= j.payload_bytes GROUP BY ALL)
-        SELECT {case}, quantity, median(value) AS value, median(peak) AS peak,
+        SELECT {case}, quantity, median(peak) AS peak,
+            coalesce(median(value) FILTER (NOT slow), median(value)) AS value,
             coalesce(list(value / peak ORDER BY started, session, run) FILTER (NOT slow), [])
                 AS parts,
             count(*) FILTER (slow) AS left_out, any_value(document) AS document

@@ -117,10 +117,21 @@ def _of_kinds(found: Sequence[Place]) -> str:
 
 
 def ceilings(rows: Sequence[Row], found: Sequence[Place]) -> list[tuple[Place, Row]]:
-    """The fastest calls with their shares of the peak. `rows`: of compare_references.PEAK."""
+    """The fastest calls with the shares of the peak that their `speeds` are; none (None) if half of
+    their jobs were disturbed. `rows`: of compare_references.PEAK."""
     known = {tuple(row[k] for k in _WAY): row for row in rows if row["quantity"] == "write_bw"}
     keys = [(one, (one.pattern, *(one.best[k] for k in _WAY[1:]))) for one in found]
-    return [(place, known[key]) for place, key in keys if key in known]
+    return [(place, _share(place, known[key])) for place, key in keys if key in known]
+
+
+def _share(place: Place, row: Row) -> Row:
+    found, peak = place.best["found"].values(), row["peak"]
+    if row["efficiency"] is None or 2 * row["left_out"] >= len(found):
+        return {**row, "efficiency": None, "low": None}
+    share, part = place.speeds[-1] / peak, interval.of_median(list(found), in_turn=True)
+    low, high = (end and end / peak for end in (part.low, part.high))
+    return {**row, "efficiency": share, "low": low and min(low, share),
+            "high": high and max(high, share)}  # fmt: skip
 
 
 _WAY = (

@@ -62,9 +62,7 @@ def bars(table: Table) -> list[Datum]:
             if spread is None:
                 continue
             share = row.share("fpp", direction)
-            # With a disturbed job left out, the share is not that of the median of all. The track
-            # shows the share that the number and the table say.
-            peak = spread.median / share.value if share else None
+            peak = share.peak if share else None
             data.append(
                 {
                     "group": _group(row),

@@ -296,7 +296,7 @@ def _overview_row(row: Row, lines: Mapping[tuple[Any, ...], str], folder: Path) 
             cell = cells[f"{direction}_fraction_{ceiling}"]
             why = why_above(row, ceiling, direction)
             text = with_mark(percent_text(row, ceiling, direction), why)
-            also = " above" if why else " range" if row.disturbed(ceiling, direction) else ""
+            also = " above" if why else " range" if row.disturbed(direction) else ""
             cell.update(text=text, says=why, style=cell["style"] + also)
     style = row.outcome.replace(" ", "-")
     cells["verdict"] = {**cells["verdict"], "text": outcome_text(row), "style": style}

@@ -36,7 +36,7 @@ def percent_text(row: Row, ceiling: Ceiling, direction: Direction) -> str:
     """The row's share of the peak as a percentage, or why it has none."""
     share = row.share(ceiling, direction)
     if share is None:
-        return DISTURBED if row.disturbed(ceiling, direction) else NOTHING
+        return DISTURBED if row.disturbed(direction) else NOTHING
     percent = 100 * share.value
     decimals = 0 if percent >= 1 else 1
     return "<0.1" if 0 < percent < 0.05 else f"{percent:.{decimals}f}"

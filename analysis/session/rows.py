@@ -3,7 +3,9 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
+from statistics import median
 from typing import Literal
 
 from iogauge.common import tables
@@ -58,13 +60,19 @@ class Row:
         return "failed"
 
     def bandwidth(self, direction: Direction) -> Spread | None:
-        """Median and range over the repeats, MiB/s; None if nothing was measured."""
-        return _bandwidth(self.samples, direction)
+        """The median of the jobs' medians, and the range of their repeats, MiB/s, without disturbed
+        jobs unless there are no others; None if nothing was measured."""
+        known = [[b for s in run.samples if (b := s.bandwidth(direction))]
+                 for run in self._calm(direction) or self.runs]  # fmt: skip
+        middle = Spread.of(median(values) for values in known if values)
+        spread = Spread.of(chain(*known))
+        return replace(spread, median=middle.median) if spread and middle else None
 
     def latency(self, direction: Direction, name: str) -> float | None:
-        """Median over the repeats, in seconds. `name`: one of LATENCY."""
+        """Median over the repeats of the same jobs, in seconds. `name`: one of LATENCY."""
         quantity = f"{direction}_{name}"
-        spread = Spread.of(s.values[quantity] for s in self.samples if quantity in s.values)
+        samples = chain(*(run.samples for run in self._calm(direction) or self.runs))
+        spread = Spread.of(s.values[quantity] for s in samples if quantity in s.values)
         return spread.median if spread else None
 
     @property
@@ -73,25 +81,21 @@ class Row:
         return self.run.result.rates if self.run.result else {}
 
     def share(self, ceiling: Ceiling, direction: Direction) -> Share | None:
-        """The share of the session's peak that the row reached: the median over its jobs, without
-        the disturbed ones. None if nothing is left."""
-        peak = self._peak(ceiling, direction)
-        if peak is None:
+        """The share of the session's peak that its bandwidth is; None if it has no peak, or the
+        machine was disturbed."""
+        peak, reached = self._peak(ceiling, direction), self.bandwidth(direction)
+        if peak is None or reached is None or self.disturbed(direction):
             return None
-        reached = Spread.of(
-            spread.median
-            for run in self.runs
-            if not _disturbed(run, peak, ceiling, direction)
-            if (spread := _bandwidth(run.samples, direction))
-        )
-        return Share(reached.median / peak.value, *peak) if reached else None
+        return Share(reached.median / peak.value, peak.value, peak.source, peak.jobs)
 
-    def disturbed(self, ceiling: Ceiling, direction: Direction) -> bool:
+    def disturbed(self, direction: Direction) -> bool:
         """Whether the machine was too slow in each job of the row to say its share."""
-        peak = self._peak(ceiling, direction)
-        return peak is not None and all(
-            _disturbed(run, peak, ceiling, direction) for run in self.runs
-        )
+        return not self._calm(direction)
+
+    def _calm(self, direction: Direction) -> list[Run]:
+        """Its jobs but for those that were disturbed: their own ceiling says so."""
+        peak = self._peak("fpp", direction)
+        return [run for run in self.runs if not (peak and _disturbed(run, peak, direction))]
 
     def _peak(self, ceiling: Ceiling, direction: Direction) -> SessionPeak | None:
         run = self.run
@@ -143,12 +147,8 @@ class Row:
         }
 
 
-def _bandwidth(samples: Iterable[Sample], direction: Direction) -> Spread | None:
-    return Spread.of(b for s in samples if (b := s.bandwidth(direction)) is not None)
-
-
-def _disturbed(run: Run, peak: SessionPeak, ceiling: Ceiling, direction: Direction) -> bool:
-    own = beside(run, ceiling, direction)
+def _disturbed(run: Run, peak: SessionPeak, direction: Direction) -> bool:
+    own = beside(run, "fpp", direction)
     return own is not None and own < DISTURBED * peak.value
 
 

@@ -57,11 +57,18 @@ def test_the_quick_suite_is_patterns_times_methods_times_file_systems(tmp_path: 
         )
     }
     peaks = [name for name in listed if name.startswith("Peak")]
-    kinds = product(("ram", "disk"), ("posix", "posix-shared"), ("fsync", "no-fsync"))
-    for fs, call, flush in kinds:
-        start, end = f"Peak %fs={fs} %call={call} ", f" %flush={flush}"
+    for fs, call in product(("ram", "disk"), ("posix", "posix-shared")):
+        start, end = f"Peak %fs={fs} %call={call} ", " %flush=fsync"
         assert len([n for n in peaks if n.startswith(start) and n.endswith(end)]) == 1
-    assert len(peaks) == 8
+    assert len(peaks) == 4
+
+
+def test_a_peak_test_is_the_best_of_five_or_more(tmp_path: Path) -> None:
+    """Also where `iogauge run` asks for one repeat."""
+    for asked, repeats in ((1, 5), (9, 9)):
+        words = ("--describe", "-n", "Peak.*fs=ram.*call=posix%", "-S", f"repeats={asked}")
+        text = reframe(tmp_path, *words, tests="peak.py").text
+        assert set(re.findall(r'"repeats": (\d+)', text)) == {str(repeats)}
 
 
 def test_the_modes_suite_has_every_call(tmp_path: Path) -> None:

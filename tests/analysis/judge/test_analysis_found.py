@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from iogauge.analysis.store.ingest import ingest
 from tests import analysis_made as made
 from tests.analysis_recorded import Recorded, run_analysis, s3d
 from tests.cli.test_analysis_terminal import on_a_terminal
@@ -154,3 +155,39 @@ def test_the_page_and_what_to_go_on_with(tmp_path: Path) -> None:
     (page,) = recorded.output.glob("2*/report.html")
     assert lines[-2].split() == ["page", str(page)]
     assert lines[-1].split(maxsplit=1)[1].startswith("iogauge compare ")
+
+
+def test_a_share_is_of_the_speed_beside_it(tmp_path: Path) -> None:
+    """Of seven jobs two are disturbed. The first screen's speed is of all pairs, as `compare` says
+    it; a row's and `compare last peak`'s of the five others; each share is of the speed beside it.
+    With four disturbed jobs the first screen has none."""
+    jobs = [300.0, 310, 90, 306, 80, 308, 302]
+
+    def told(disturbed: int) -> tuple[Any, Any, Any]:
+        one = made.session(tmp_path / f"s{disturbed}", {
+            (MPIIO, "openmpi"): BASE, (POSIX, "openmpi"): jobs,
+        })  # fmt: skip
+
+        def slow(document: dict[str, Any]) -> None:
+            for number in (2, 4, 0, 1)[:disturbed]:
+                document["samples"][number]["ceilings"]["fpp"].update(write=399.0, read=399.0)
+
+        one.edit_document(POSIX, "openmpi", slow)
+        report, store = made.split(one).report, tmp_path / f"store{disturbed}"
+        data = json.loads(run_analysis("summary", report, "--json").stdout)
+        ingest(report, store)
+        against = run_analysis("compare", "last", "peak", "--json", "--store", store)
+        (case,) = (row for row in json.loads(against.stdout)
+                   if (row["method"], row["quantity"]) == ("posix", "write_bw"))  # fmt: skip
+        (row,) = (row for row in data["rows"] if row["method"] == "posix")
+        (first,) = data["fastest"]
+        return first, row, case
+
+    first, row, case = told(2)
+    assert (first["value"], first["share"]) == (302, 302 / 800)
+    assert (row["write_mib_s"], row["write_fraction_fpp"]) == (306, 306 / 800)
+    assert (case["value"], case["efficiency"], case["left_out"]) == (306, 306 / 800, 2)
+    first, row, case = told(4)
+    assert (first["value"], first["share"]) == (302, None)
+    assert (row["write_mib_s"], row["write_fraction_fpp"]) == (306, 306 / 800)
+    assert (case["value"], case["peak"], case["left_out"]) == (306, 800, 4)
