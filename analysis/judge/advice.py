@@ -34,10 +34,11 @@ def candidates(
         f"""SELECT fs, scale, processes, fsync, method, mode, {CALL} AS call, stack, variant, hints,
             mpi_io, list(struct_pack(job := {AS_SQL}, speed := middle)
                 ORDER BY started, session, run) AS found,
-            arg_max(document, started) AS document
-        FROM (SELECT * EXCLUDE (value, repeat), median(value) AS middle
+            arg_max(document, started) AS document, min(took) AS shortest
+        FROM (SELECT * EXCLUDE (value, repeat, payload_bytes), median(value) AS middle,
+                min(payload_bytes / 1048576 / value) AS took
             FROM (SELECT fs, scale, processes, fsync, method, mode, stack, variant, hints, mpi_io,
-                session, repeat_no, run, order_seed, started, document, repeat, value
+                payload_bytes, session, repeat_no, run, order_seed, started, document, repeat, value
                 FROM records WHERE {where.sql}) GROUP BY ALL)
         GROUP BY ALL ORDER BY ALL""",
         where.values,

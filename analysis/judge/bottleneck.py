@@ -22,14 +22,13 @@ from ..ledger.ledger import Side, own_files
 from ..ledger.traced import Traced, is_traced
 from ..ledger.traced import load as load_traced
 from ..ledger.verdict import HOLES, READ_SIEVING, SIEVING
-from ..session.model import DIRECTIONS, Direction
-from ..session.peaks import SHORT
+from ..session.model import CEILINGS, DIRECTIONS, Direction
+from ..session.peaks import DISTURBED, SHORT, Peaks, SessionPeak
 
 Kind = Literal[
     "sieving", "holes", "small calls", "shared file", "exchange", "straggler", "metadata", "flush",
     "cold reads", "library", "storage",
 ]  # fmt: skip
-DATA: dict[Direction, str] = {"write": "write", "read": "read"}
 METADATA = ("create", "define", "open", "close")
 # A cause that explains less of the time is dropped.
 LEAST = 0.15
@@ -66,7 +65,7 @@ class Facts:
     seconds: float
     phases: dict[str, tuple[float, float]]
     bandwidth: float
-    ceilings: dict[str, float]
+    ceilings: dict[str, float]  # the session's peaks, else the job's; empty where too uneven
     side: Side | None = None
     slowest: dict[str, tuple[float, int]] = field(default_factory=dict)
     mean: dict[str, float] = field(default_factory=dict)
@@ -85,16 +84,12 @@ class Facts:
         return self.slowest[name][1] if name in self.slowest else None
 
     @property
-    def data(self) -> str:
-        return DATA[self.direction]
-
-    @property
     def of_ceiling(self) -> float | None:
         return self.bandwidth / self.ceilings["fpp"] if self.ceilings.get("fpp") else None
 
 
-def facts(document: dict[str, Any], traced: Traced | None) -> list[Facts]:
-    """For each direction measured."""
+def facts(document: dict[str, Any], traced: Traced | None, peaks: Peaks) -> list[Facts]:
+    """For each direction measured. `peaks`: of the run's session, if known."""
     found = []
     for direction in DIRECTIONS:
         samples = [s for s in document["samples"] if s.get(direction)]
@@ -106,21 +101,29 @@ def facts(document: dict[str, Any], traced: Traced | None) -> list[Facts]:
                 phases[name][0] += times["max"]
                 phases[name][1] += times["mean"]
         shortest = min(s[direction]["seconds"] for s in samples)
-        ceilings: dict[str, float] = {}  # empty where too short or too uneven for advice
-        for name in ("fpp", "shared"):
-            given = [((s.get("ceilings") or {}).get(name) or {}).get(direction) for s in samples]
-            known = [value for value in given if value]
-            if known and shortest >= SHORT and max(known) <= STEADY * min(known):
-                ceilings[name] = statistics.median(known)
         one = Facts(
             direction, document, sum(s[direction]["seconds"] for s in samples),
             {name: (both[0], both[1]) for name, both in phases.items()},
-            statistics.median(s[direction]["bandwidth"] for s in samples), ceilings,
-            shortest=shortest,
+            statistics.median(s[direction]["bandwidth"] for s in samples),
+            _ceilings(samples, direction, peaks), shortest=shortest,
         )  # fmt: skip
         if traced:
             _add_trace(one, traced)
         found.append(one)
+    return found
+
+
+def _ceilings(samples: Sequence[Any], direction: Direction, peaks: Peaks) -> dict[str, float]:
+    """None that varied, and none while the machine was disturbed."""
+    found: dict[str, float] = {}
+    for name in CEILINGS:
+        given = [((s.get("ceilings") or {}).get(name) or {}).get(direction) for s in samples]
+        if own := [value for value in given if value]:
+            middle, uneven = statistics.median(own), max(own) / min(own)
+            peak = peaks.get((name, direction)) or SessionPeak(middle, "same job", 1, uneven)
+            if max(peak.varied, uneven) > STEADY or middle < DISTURBED * peak.value:
+                return {}
+            found[name] = peak.value
     return found
 
 
@@ -143,7 +146,10 @@ def _add_trace(one: Facts, traced: Traced) -> None:
 
 
 def causes(one: Facts, reasons: Sequence[str] = ()) -> list[Cause]:
-    """What limited this direction, largest share first. `reasons`: from the ledger's verdict."""
+    """What limited this direction, largest share first; nothing where a repeat was too short.
+    `reasons`: from the ledger's verdict."""
+    if one.shortest < SHORT:
+        return []
     found = [cause for ask in _QUESTIONS for cause in ask(one, reasons)]
     found = [cause for cause in found if cause.share >= LEAST]
     return sorted(found, key=lambda cause: -round(cause.share, 2))
@@ -161,7 +167,8 @@ def _more_than_asked(one: Facts, reasons: Sequence[str]) -> Iterator[Cause]:
         if kind and one.side:
             locked = kind == "sieving" and one.direction == "write"
             yield Cause(
-                kind, one.direction, one.layer("POSIX"), one.data, "MPI-IO", _calls(one, "POSIX"),
+                kind, one.direction, one.layer("POSIX"), one.direction, "MPI-IO",
+                _calls(one, "POSIX"),
                 f"{one.side.amplification or 0:.2f} bytes were moved for each byte of data "
                 f"({reason}){'; each piece is locked for it' if locked else ''}",
                 one.rank("POSIX"),
@@ -173,7 +180,7 @@ def _small(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     if layer and layer.calls and layer.bytes / layer.calls < SMALL:
         size = layer.bytes / layer.calls
         yield Cause(
-            "small calls", one.direction, one.layer("POSIX"), one.data, "POSIX",
+            "small calls", one.direction, one.layer("POSIX"), one.direction, "POSIX",
             _calls(one, "POSIX"),
             f"{layer.calls:,} calls moved {size:,.0f} bytes each; a file system is fast from "
             f"{SMALL // 1024} KiB on",
@@ -186,11 +193,10 @@ def _shared(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     ratio = one.ceilings.get("shared", 0) / one.ceilings.get("fpp", 1)
     if one.several and 0 < ratio < SHARED:
         yield Cause(
-            "shared file", one.direction, one.layer("POSIX") * (1 - ratio), one.data, "POSIX",
+            "shared file", one.direction, one.layer("POSIX") * (1 - ratio), one.direction, "POSIX",
             _calls(one, "POSIX"),
             f"several processes share a file, and a shared file is {percent(ratio)} as fast here "
-            "as a "
-            "file for each process (the ceilings of this job): locks of the file system",
+            "as a file for each process (the peaks): locks of the file system",
             one.rank("POSIX"),
         )  # fmt: skip
 
@@ -200,7 +206,7 @@ def _exchange(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     if layer and layer.collective:
         share = one.layer("MPI-IO") - one.layer("POSIX")
         yield Cause(
-            "exchange", one.direction, share, one.data, "MPI-IO", _calls(one, "MPI-IO"),
+            "exchange", one.direction, share, one.direction, "MPI-IO", _calls(one, "MPI-IO"),
             f"collective calls took {percent(one.layer('MPI-IO'))} of the time, and the POSIX "
             f"calls below them {percent(one.layer('POSIX'))}: processes exchange data, and wait "
             "for each other",
@@ -233,7 +239,7 @@ def _metadata(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
         "metadata", one.direction, one.part(*METADATA), named, "",
         f"{count} file{'s' * (count != 1)}",
         f"opening, defining and closing took {percent(one.part(*METADATA))} of the time, moving "
-        f"data {percent(one.part(one.data))}",
+        f"data {percent(one.part(one.direction))}",
     )  # fmt: skip
 
 
@@ -262,18 +268,20 @@ def _library(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     method = one.document["asked"]["method"]
     if top in one.slowest and method != "posix":
         yield Cause(
-            "library", one.direction, one.part(one.data) - one.layer(top), one.data, method, "",
-            f"moving data took {percent(one.part(one.data))} of the time, and the {top} calls in "
-            f"it {percent(one.layer(top))}: the rest is work of {method} and of the kernel itself",
+            "library", one.direction, one.part(one.direction) - one.layer(top), one.direction,
+            method, "",
+            f"moving data took {percent(one.part(one.direction))} of the time, and the {top} calls "
+            f"in it {percent(one.layer(top))}: the rest is work of {method} and of the kernel "
+            "itself",
         )  # fmt: skip
 
 
 def _storage(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     if one.of_ceiling is not None and one.of_ceiling >= FULL:
         yield Cause(
-            "storage", one.direction, min(one.of_ceiling, 1.0), one.data, "", "",
-            f"it reached {percent(one.of_ceiling)} of what a file for each process gave in the "
-            "same job: the file system is the limit",
+            "storage", one.direction, min(one.of_ceiling, 1.0), one.direction, "", "",
+            f"it reached {percent(one.of_ceiling)} of the peak, a file for each process: the file "
+            "system is the limit",
         )  # fmt: skip
 
 
@@ -302,10 +310,10 @@ class Loaded:
     trace: Traced | None
     note: str
 
-    def causes(self) -> list[tuple[Facts, list[Cause]]]:
+    def causes(self, peaks: Peaks) -> list[tuple[Facts, list[Cause]]]:
         """What limited each direction, largest share first."""
         reasons = self.trace.judgement.reasons if self.trace else ()
-        found = facts(self.document, self.trace)
+        found = facts(self.document, self.trace, peaks)
         return [(one, causes(one, reasons)) for one in found]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import AnalysisError
 from ..session import case_file
 from ..session.model import Direction
-from ..session.peaks import SHORT
+from ..session.peaks import Peaks
 from .bottleneck import Cause, Kind, load
 
 ROUNDS = 8  # runs of each kind: enough for an interval
@@ -66,19 +66,16 @@ def remedy(run: Run, cause: Cause) -> Remedy:
     return Remedy(found.text, tuple(filter(None, found.commands)))
 
 
-def first(folder: Path, direction: Direction) -> tuple[Cause, Remedy] | None:
+def first(folder: Path, direction: Direction, peaks: Peaks) -> tuple[Cause, Remedy] | None:
     """What limited a run most, and what to try; None if unknown, or a repeat was too short."""
     try:
         loaded = load(folder)
     except AnalysisError:
         return None
-    causes = [
-        cause for one, found in loaded.causes() if one.direction == direction
-        and one.shortest >= SHORT for cause in found
-    ]  # fmt: skip
-    if not causes:
-        return None
-    return causes[0], remedy(run_of(folder, loaded.document), causes[0])
+    found = loaded.causes(peaks)
+    causes = [cause for one, of in found if one.direction == direction for cause in of]
+    place = run_of(folder, loaded.document)
+    return (causes[0], remedy(place, causes[0])) if causes else None
 
 
 def _calls(run: Run, other: str, text: str) -> Remedy:

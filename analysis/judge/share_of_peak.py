@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import NothingFoundError
 from ..session.model import Ceiling, Direction
-from ..session.peaks import SHORT
+from ..session.peaks import SHORT, too_short
 from ..session.rows import Row as SessionRow
 from ..store import database as store
 from . import compare_references
@@ -18,16 +18,16 @@ from .compare_runs import Question
 Row = dict[str, Any]
 PLACE = ("pattern", "fs", "stack", "method", "quantity")
 
-# If a share exceeds 100 % only by jobs, not by all repeats.
-SOME_JOBS = "the middle one of its jobs is above the session's peak; all repeats together are not"
+# If a share exceeds 100 % only in the jobs that a gain is of, not in all.
+SOME_JOBS = "the middle one of these jobs is above the session's peak; the middle of all is not"
 
 _FILES: dict[Ceiling, str] = {"fpp": "a file per process", "shared": "one shared file"}
 
 
-def of_cases(connection: Any, where: store.Where, disturbed: bool = False) -> list[Row]:
-    """The share of the practical peak that each verified case reached; empty if no ceiling was
-    measured. `disturbed`: also cases that have none, as the machine was disturbed. Patterns of many
-    small files are left out: their bandwidth is not the point."""
+def of_cases(connection: Any, where: store.Where) -> list[Row]:
+    """The share of the practical peak that each verified case reached, None where the machine was
+    disturbed; empty if no ceiling was measured. Patterns of many small files are left out: their
+    bandwidth is not the point."""
     many = store.rows(
         connection,
         f"""SELECT DISTINCT pattern FROM records
@@ -37,10 +37,9 @@ def of_cases(connection: Any, where: store.Where, disturbed: bool = False) -> li
     where = where.also("verdict = 'verified'")
     where = where.also("NOT list_contains(?, pattern)", [row["pattern"] for row in many])
     try:
-        rows = compare_references.with_peak(connection, where, Question(""))
+        return compare_references.with_peak(connection, where, Question(""))
     except NothingFoundError:
         return []
-    return [row for row in rows if disturbed or row["efficiency"] is not None]
 
 
 def best(rows: Sequence[Row]) -> dict[tuple[Any, ...], Row]:
@@ -67,5 +66,4 @@ def why_above(row: SessionRow, ceiling: Ceiling, direction: Direction) -> str:
     )
     times = [sample.values.get(f"{direction}_seconds") for sample in row.samples]
     shortest = min((seconds for seconds in times if seconds is not None), default=SHORT)
-    short = f"; a repeat took {1000 * shortest:.2g} ms, too short to judge"
-    return f"{said}{short if shortest < SHORT else ''}"
+    return "; ".join(filter(None, (said, too_short(shortest))))

@@ -11,7 +11,9 @@ from iogauge.common.text import percent, ratio, three
 
 from ..judge import disturbance, findings, remedies
 from ..judge.advice import DEFAULT, of_kind
+from ..judge.bottleneck import Cause
 from ..judge.findings import Place
+from ..session.peaks import Highest
 from ..session.rows import rank
 from ..store.database import Where
 from .page import link
@@ -20,16 +22,16 @@ from .words import bandwidth_text, of_processes, share_text, with_mark
 Row = dict[str, Any]
 
 
-def rows(connection: Any, chosen: Where, cases: Sequence[Row], root: Path) -> list[dict[str, Any]]:
+def rows(store: Any, chosen: Where, cases: Sequence[Row], root: Path, top: Highest) -> list[Row]:
     """One for each pattern and place. `cases`: of shares.of_cases. `root`: what the store's paths
-    are relative to."""
+    are relative to. `top`: the session's peaks."""
     found = sorted(
-        findings.places(connection, chosen, DEFAULT),
+        findings.places(store, chosen, DEFAULT),
         key=lambda place: rank(place.pattern, tables.names("patterns")),
     )
     of_ceiling = {id(place): row for place, row in findings.ceilings(cases, found)}
     named = several(found)
-    return [_row(place, of_ceiling.get(id(place)), named, root) for place in found]
+    return [_row(place, of_ceiling.get(id(place)), named, root, top) for place in found]
 
 
 def several(found: Sequence[Place]) -> list[str]:
@@ -43,11 +45,12 @@ def where(place: Place, several: Sequence[str]) -> str:
     return ", ".join([place.fs, *(said[name] for name in several if said[name])])
 
 
-def _row(place: Place, share: Row | None, several: Sequence[str], root: Path) -> dict[str, Any]:
+def _row(place: Place, share: Row | None, named: Sequence[str], root: Path, top: Highest) -> Row:
     best = place.best
+    folder = (root / best["document"]).parent
     return {
         "pattern": place.pattern,
-        "where": where(place, several),
+        "where": where(place, named),
         "call": best["call"],
         "variant": best["variant"],
         "stack": best["stack"],
@@ -58,14 +61,14 @@ def _row(place: Place, share: Row | None, several: Sequence[str], root: Path) ->
         "stacks": _stacks(place),
         "kinds": list(map(of_kind, place.steps)),
         "share": share,
-        **_to_try((root / best["document"]).parent, share),
+        **_to_try(remedies.first(folder, "write", top.beside(folder.resolve())), share),
     }
 
 
-def _to_try(folder: Path, share: Row | None) -> Row:
-    """Nothing where the machine was disturbed."""
-    told = remedies.first(folder, "write")
-    if told is None or (share and share["efficiency"] is None):
+def _to_try(told: tuple[Cause, remedies.Remedy] | None, share: Row | None) -> Row:
+    """Nothing where the machine was disturbed, and nothing that follows from an undecided share."""
+    disturbed = share and share["efficiency"] is None
+    if told is None or disturbed or (told[0].kind == "storage" and not (share and share["low"])):
         return {"held": "", "because": "", "try": "", "commands": ()}
     cause, remedy = told
     return {

@@ -56,7 +56,7 @@ def ask(table: Table, connection: Any) -> Found:
     places = findings.places(connection, where, DEFAULT)
     several, order = answers.several(places), tables.names("patterns")
     places.sort(key=lambda place: (answers.where(place, several), rank(place.pattern, order)))
-    peaks = findings.ceilings(share_of_peak.of_cases(connection, where, True), places)
+    peaks = findings.ceilings(share_of_peak.of_cases(connection, where), places)
     said = [*_counts(table), *findings.answers(connection, where, places, peaks)]
     said += [("noise", text) for text in answers.troubles(connection, where)]
     return Found(places, {id(place): row["efficiency"] for place, row in peaks}, said)

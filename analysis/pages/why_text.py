@@ -10,6 +10,7 @@ from iogauge.common.text import percent
 
 from ..judge.bottleneck import LEAST, Cause, Facts
 from ..judge.remedies import Run, remedy
+from ..session.peaks import too_short
 from . import screen
 from .screen import shown
 
@@ -31,7 +32,7 @@ def show(place: Run, document: dict[str, Any], found: Found, note: str) -> None:
     for one, causes in found:
         console.print(shown(heading(one)))
         if not causes:
-            line(2, f"no cause explains {percent(LEAST)} of it")
+            line(2, too_short(one.shortest) or f"no cause explains {percent(LEAST)} of it")
         for number, cause in enumerate(causes, 1):
             told = remedy(place, cause)
             share = f"up to {percent(cause.share)} of the time"
@@ -45,8 +46,8 @@ def show(place: Run, document: dict[str, Any], found: Found, note: str) -> None:
 
 
 def heading(one: Facts) -> str:
-    """`write: 43.1 MiB/s, 5 % of the ceiling; create 38 %, write 22 %, close 40 %`."""
-    ceiling = f", {percent(one.of_ceiling)} of the ceiling" if one.of_ceiling is not None else ""
+    """`write: 43.1 MiB/s, 5 % of the peak; create 38 %, write 22 %, close 40 %`."""
+    ceiling = f", {percent(one.of_ceiling)} of the peak" if one.of_ceiling is not None else ""
     phases = ", ".join(f"{name} {percent(one.part(name))}" for name in one.phases)
     return f"{one.direction}: {one.bandwidth:.4g} MiB/s{ceiling}; {phases}"
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from iogauge.analysis.errors import EXIT_OK, NothingFoundError
 from iogauge.analysis.judge import advice
+from iogauge.analysis.session.peaks import too_short
 from iogauge.common import tables
 from iogauge.common.files import write_whole
 from iogauge.common.text import ratio, three
@@ -75,16 +76,20 @@ def _in_words(row: Row, args: argparse.Namespace) -> str:
         value = ratio(row["over_default"], row["verdict"])
         ends = f"{three(low)} to {three(high)}" if low else row["lacks"] or "no interval"
         gain = f", {value} times {args.default} on the same stack ({ends})"
-    return (
+    text = (
         f"{row['fs']}, {row['scale']}, {row['processes']} processes: {row['call']} on "
         f"{row['stack']}{variant}{hints}: {row['mib_s']:.0f} MiB/s{interval}{gain}"
     )
+    return "; ".join(filter(None, (text, too_short(row["shortest"]))))
 
 
 def write_files(folder: Path, row: Row) -> list[Path]:
     """The settings of one row as files that the libraries read. Raises CannotWrite."""
     hints = dict(word.split("=", 1) for word in row["hints"].split())
     files = advice.settings(hints, row["mpi_io"] or "", folder.resolve())
+    undecided = row["lacks"] and f"not decided yet whether it is faster: {row['lacks']}"
+    if why := too_short(row["shortest"]) or undecided:
+        files["environment.sh"] = f"# {why}\n{files['environment.sh']}"
     for name, text in files.items():
         write_whole(folder / name, text)
     return [folder / name for name in files]

@@ -101,8 +101,8 @@ def _around(
     from iogauge.analysis.pages import answers, report_page
 
     where = store.Where().key("session", [table.session.uuid])
-    cases = share_of_peak.of_cases(connection, where, disturbed=True)
-    found = answers.rows(connection, where, cases, root)
+    cases = share_of_peak.of_cases(connection, where)
+    found = answers.rows(connection, where, cases, root, table.highest)
     cases = [case for case in cases if case["efficiency"] is not None]
     troubles = answers.troubles(connection, where)
     return report_page.Around(found, cases, troubles, sections, histories, root)

@@ -2,11 +2,15 @@
 """`why`: what slowed a run down, what to try, and the runs that would prove it."""
 
 import argparse
+from contextlib import suppress
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
-from iogauge.analysis.errors import EXIT_OK, NothingFoundError
+from iogauge.analysis.errors import EXIT_OK, AnalysisError, NothingFoundError
 from iogauge.analysis.judge import bottleneck, remedies
+from iogauge.analysis.session import loader
+from iogauge.analysis.session.peaks import Highest, Peaks
 from iogauge.common.run_folder import DOCUMENT
 
 from . import formats, options
@@ -34,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     folder = folder if folder.is_dir() else folder.parent
     loaded = bottleneck.load(folder)
     place = remedies.run_of(folder, loaded.document)
-    found = loaded.causes()
+    found = loaded.causes(_peaks(folder.resolve()))
     rows = [_row(place, cause) for _, causes in found for cause in causes]
     if formats.for_programs(args):
         formats.show(args, rows, COLUMNS)
@@ -43,6 +47,16 @@ def run(args: argparse.Namespace) -> int:
 
         why_text.show(place, loaded.document, found, loaded.note)
     return EXIT_OK
+
+
+def _peaks(folder: Path) -> Peaks:
+    """Of the session that the run is of; none where its report is gone."""
+    session = (*folder.parents, *[folder] * 4)[3]  # SESSION/system/partition/stack/test
+    for report in reversed(loader.all_reports(session.parent, missing_ok=True)):
+        with suppress(AnalysisError):
+            if session.name in loader.folders(loader.read_report(report)["session_info"]):
+                return Highest(loader.load_session(report).runs).beside(folder)
+    return {}
 
 
 def _row(place: remedies.Run, cause: bottleneck.Cause) -> Row:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from iogauge.analysis.judge.advice import fastest, rank, settings
 from iogauge.analysis.judge.samples import Job, speedup
+from iogauge.cli.advise import write_files
 from tests import analysis_made as made
 from tests.analysis_recorded import DATA, run_analysis, s3d
 
@@ -40,10 +41,13 @@ def test_golden_csv(tmp_path: Path) -> None:
 
 def test_in_words(tmp_path: Path) -> None:
     store = made.store(tmp_path, [CASES], jobs=True)
+    document = next(tmp_path.glob("s0/**/S3d*/result.json"))
+    took = json.loads(document.read_text())["payload"]["bytes"] / 2**20 / 300 * 1000
     done = run_analysis("advise", "--pattern", "s3d", "--system", "local", "--store", store)
     assert (
         "ram, smoke, 2 processes: posix on openmpi, no hints: 300 MiB/s, "
-        "3.00 times mpiio:collective on the same stack (3.00 to 3.00)\n"
+        "3.00 times mpiio:collective on the same stack (3.00 to 3.00); "
+        f"a repeat took {took:.2g} ms, too short for advice\n"
         "  a file per process: posix on openmpi\n"
         "  one shared file: mpiio:collective on openmpi, 3.00 times as long as a file per process "
         "(3.00 to 3.00)\n"
@@ -54,7 +58,9 @@ def test_few_jobs_have_no_third_digit(tmp_path: Path) -> None:
     values = {(s3d("posix"), "openmpi"): [312.3], (s3d("mpiio:collective"), "openmpi"): [100.0]}
     store = made.store(tmp_path, [values], jobs=True)
     done = run_analysis("advise", "--pattern", "s3d", "--system", "local", "--store", store)
-    assert ", 3.1 times mpiio:collective on the same stack (1 pair; 6 needed)\n" in done.stdout
+    assert (
+        ", 3.1 times mpiio:collective on the same stack (1 pair; 6 needed); a repeat" in done.stdout
+    )
     assert ", 3.1 times as long as a file per process, not decided yet: 1 pair; " in done.stdout
 
 
@@ -98,6 +104,19 @@ def test_files_of_the_fastest_one_with_hints(tmp_path: Path) -> None:
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert sourced.stdout.split() == [str(folder / "romio-hints"), "nc_header_align_size=1048576"]
+
+
+@pytest.mark.parametrize(("shortest", "lacks", "said"), [
+    (0.2, "", ""), (0.02, "", "# a repeat took 20 ms, too short"),
+    (0.2, "1 pair; 6 needed", "# not decided yet whether it is faster: 1 pair; 6 needed\n"),
+])  # fmt: skip
+def test_files_say_what_they_are_not_sure_of(
+    tmp_path: Path, shortest: float, lacks: str, said: str
+) -> None:
+    row = {"hints": "cb_nodes=2", "mpi_io": "ROMIO", "shortest": shortest, "lacks": lacks}
+    write_files(tmp_path, row)
+    text = (tmp_path / "environment.sh").read_text()
+    assert text.startswith(said or "export") and "ROMIO_HINTS" in text
 
 
 def test_open_mpi_gets_its_own_file(tmp_path: Path) -> None:

@@ -19,7 +19,9 @@ from iogauge.analysis.judge.bottleneck import Cause, Facts, Kind
 from iogauge.analysis.ledger import traced
 from iogauge.analysis.ledger.ledger import Layer, Side
 from iogauge.analysis.pages import answers
-from tests.analysis_recorded import DATA, run_analysis
+from iogauge.analysis.session.peaks import SessionPeak
+from tests import analysis_made as made
+from tests.analysis_recorded import DATA, run_analysis, s3d
 from tests.reframe_session import reframe
 
 LOGS = DATA / "darshan"
@@ -62,8 +64,25 @@ def test_a_short_repeat_or_an_uneven_peak_gives_no_advice(
     """A case at the peak; its repeats take 4.6 ms, or the peak varied by 1.6."""
     moved = {"bandwidth": 130, "seconds": seconds, "phases": {}}
     samples = [{"write": moved, "ceilings": {"fpp": {"write": peak}}} for peak in ceilings]
-    (one,) = bottleneck.facts(document(samples=samples), None)
+    (one,) = bottleneck.facts(document(samples=samples), None, {})
     assert [cause.kind for cause in bottleneck.causes(one)] == kinds
+
+
+@pytest.mark.parametrize(
+    ("peak", "varied", "share"),
+    [(130.0, 1.5, 0.77), (130.0, 1.6, None), (190.0, 1.0, 0.53), (201.0, 1.0, None)],
+)
+def test_a_share_is_of_the_sessions_peak(peak: float, varied: float, share: float | None) -> None:
+    """A case at the ceiling of its own job. Nothing where the peak tests varied by more than 1.5,
+    or the job's own ceiling is below half of the peak: it was disturbed."""
+    moved = {"bandwidth": 100, "seconds": 1.0, "phases": {}}
+    sample = {"write": moved, "ceilings": {"fpp": {"write": 100.0}}}
+    known = SessionPeak(peak, "peak test", 3, varied)
+    (one,) = bottleneck.facts(document(samples=[sample]), None, {("fpp", "write"): known})
+    assert one.of_ceiling == (share and pytest.approx(share, abs=0.005))
+    assert bottleneck.causes(one) == []
+    (alone,) = bottleneck.facts(document(samples=[sample]), None, {})
+    assert [cause.kind for cause in bottleneck.causes(alone)] == ["storage"]
 
 
 def test_where_nothing_is_planted_nothing_is_found() -> None:
@@ -117,10 +136,20 @@ def test_no_remedy_compares_a_thing_with_itself(kind: Kind, call: str, scale: st
         assert words[1] != "compare" or words[2] != words[3], told
 
 
-def test_a_disturbed_run_leads_to_no_advice() -> None:
-    folder = LOGS / "mpich-collective-dxt"
-    assert answers._to_try(folder, {"efficiency": 0.5})["held"].startswith("metadata")
-    assert answers._to_try(folder, {"efficiency": None})["held"] == ""
+@pytest.mark.parametrize(("kind", "share", "held"), [
+    ("metadata", {"efficiency": 0.5, "low": None}, True),
+    ("metadata", {"efficiency": None, "low": None}, False),
+    ("metadata", None, True),
+    ("storage", {"efficiency": 0.9, "low": 0.8}, True),
+    ("storage", {"efficiency": 0.9, "low": None}, False),
+    ("storage", None, False),
+])  # fmt: skip
+def test_no_advice_of_a_disturbed_run_or_an_undecided_share(
+    kind: Kind, share: dict[str, float | None] | None, held: bool
+) -> None:
+    cause = Cause(kind, "write", 0.5, "write", "", "", "")
+    found = answers._to_try((cause, remedies.remedy(RUN, cause)), share)
+    assert found["held"].startswith(kind) == bool(found["held"]) == held
 
 
 def test_every_cause_is_planted_once() -> None:
@@ -142,7 +171,7 @@ def test_a_straggler_is_named() -> None:
 
 def test_the_parts_of_a_recorded_run_are_those_of_its_document() -> None:
     run = traced.load(LOGS / "mpich-holes")
-    write = bottleneck.facts(run.document, run)[0]
+    write = bottleneck.facts(run.document, run, {})[0]
     samples = run.document["samples"]
     total = sum(sample["write"]["seconds"] for sample in samples)
     written = sum(sample["write"]["phases"]["write"]["max"] for sample in samples)
@@ -154,6 +183,8 @@ def test_the_parts_of_a_recorded_run_are_those_of_its_document() -> None:
             for work in file.ranks if work.rank == rank
         )  # fmt: skip
     assert write.slowest["MPI-IO"] == pytest.approx((max(spent.values()), write.rank("MPI-IO")))
+    assert bottleneck.causes(write, run.judgement.reasons) == []  # its repeats take milliseconds
+    write.shortest = bottleneck.SHORT
     found = {cause.kind: cause for cause in bottleneck.causes(write, run.judgement.reasons)}
     assert found["exchange"].layer == "MPI-IO"
     assert "480 collective" in found["exchange"].calls
@@ -194,6 +225,21 @@ def test_the_command_says_it_in_words(tmp_path: Path) -> None:
     assert "read: " in done.stdout
     rows = json.loads(run_analysis("why", "--output", tmp_path, "--json").stdout)
     assert [row["kind"] for row in rows] == ["metadata", "straggler"]
+
+
+def test_why_argues_from_the_peak_of_the_session(tmp_path: Path) -> None:
+    """300 MiB/s, with 800 beside it and 1500 beside another case; and where the report is gone."""
+    call = (s3d("mpiio:collective"), "openmpi")
+    session = made.session(tmp_path, {call: [300.0], (s3d("posix"), "openmpi"): [100.0]})
+
+    def fast(document: dict[str, Any]) -> None:
+        document["samples"][0]["ceilings"]["fpp"].update(write=1500.0, read=1500.0)
+
+    session.edit_document(s3d("posix"), "openmpi", fast)
+    folder = session.document(*call).parent
+    assert "write: 300 MiB/s, 20 % of the peak; " in run_analysis("why", folder).stdout
+    session.report.unlink()
+    assert "write: 300 MiB/s, 38 % of the peak; " in run_analysis("why", folder).stdout
 
 
 def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
