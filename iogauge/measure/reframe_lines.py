@@ -24,8 +24,8 @@ def short(test: str) -> str:
 
 
 class Lines:
-    """Of one call of ReFrame, which writes them to the file `log`. `rounds`: how often it runs each
-    of its cases. With -v among its words they go to stdout too."""
+    """Of one call of ReFrame, which writes them to the file `log`. `rounds`: how often it runs its
+    cases, then how often it will. With -v among its words they go to stdout too."""
 
     def __init__(self, log: Path, bar: Bar, words: Sequence[str], rounds: int) -> None:
         self.log, self.bar, self.rounds = log, bar, rounds
@@ -55,7 +55,8 @@ class Lines:
         if self.verbose:
             return
         if self.total:
-            self.bar.count(self.before + self.done, self.total * self.rounds, self.now)
+            every = self.before + self.total * self.rounds
+            self.bar.count(self.before + self.done, every, self.now)
         else:
             self.bar.at(0, 0, self.now)
 
@@ -63,8 +64,8 @@ class Lines:
         if found := STATUS.match(line):
             status, done, total, self.test = found.groups()
             if done:
-                if int(done) < self.done:  # the next round
-                    self.before += self.total
+                if int(done) < self.done:  # the next round, which may have other cases
+                    self.before, self.rounds = self.before + self.total, max(self.rounds - 1, 1)
                 self.done, self.total = int(done), int(total)
             if status in ("RUN", *BROKEN):
                 self.now = short(self.test)

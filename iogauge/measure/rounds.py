@@ -4,7 +4,9 @@
 One job of each case ranks them and decides nothing about it. So those that could be the fastest,
 and what they are compared with, run again, each round in another order; so do the cases of a
 file system on which the stacks are nearly told apart. ROUNDS in all are enough for an interval of
-95 %, also where the first one chose who runs again.
+95 %, also where the first one chose who runs again. In the first and the last of these rounds the
+peak tests run too, so that a session has them at its beginning, middle and end, and what was
+disturbed: jobs whose own ceiling was below half of the session's peak.
 """
 
 import itertools
@@ -19,17 +21,21 @@ from typing import Any, NamedTuple
 from iogauge.analysis.judge.advice import DEFAULT
 from iogauge.analysis.session.case_file import ABORTED
 from iogauge.analysis.session.loader import ROUNDS_KEY, load_session
-from iogauge.analysis.session.model import Direction, Run
+from iogauge.analysis.session.model import DIRECTIONS, Direction, Run
+from iogauge.analysis.session.rows import Row, Table, make_table
 from iogauge.analysis.statistics import pooled
 from iogauge.analysis.statistics.interval import PAIRS
 from iogauge.common import json_file
 from iogauge.common.files import write_whole
 from iogauge.measure.session import REPORT_OPTION, Child, Measured, measure, say
+from reframe_tests.jobs import order
 from reframe_tests.machine.stacks import ONLY, only
 
 ROUNDS = PAIRS + 1
 SECONDS = 180.0  # for a whole session
 LEAST = 0.5  # of the first round's time: the later ones may take that in any case
+PART = 1 / 4  # of the later rounds' time, for peak tests and what was disturbed
+TWICE = (0, ROUNDS - 2)  # the rounds that have them
 START = 4.0  # seconds until ReFrame measures
 VALUED = ("-n", "--name", REPORT_OPTION)  # options of the first round that the others have anew
 
@@ -129,11 +135,18 @@ def _on(one: Candidate, stacks: Sequence[str]) -> list[Job]:
     return [Job(one.case, stack) for stack in stacks if stack in one.speeds["write"]]
 
 
-def by_case(jobs: Sequence[Job]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for job in jobs:
-        found.setdefault(job.case, []).append(job.stack)
-    return found
+def twice(table: Table) -> list[list[Job]]:
+    """The peak tests that verified cases are compared with, of a file per process; and jobs whose
+    row has no share as the machine was disturbed."""
+
+    def about(row: Row) -> tuple[object, ...]:
+        return row.outcome, row.run.fs, row.run.processes, row.run.result and row.run.result.fsync
+
+    good = [row for row in table.rows if row.outcome == "verified"]
+    asked = {(*about(row), "posix") for row in good}
+    tests = [row for row in table.peak_rows if (*about(row), row.run.method) in asked]
+    slow = [row for row in good if any(map(row.disturbed, DIRECTIONS))]
+    return [[Job(row.run.case, row.run.stack) for row in of] for of in (tests, slow)]
 
 
 def without(words: Sequence[str]) -> list[str]:
@@ -178,22 +191,32 @@ def run(child: Child, words: Sequence[str], output: Path, done: Measured, second
     first = float(data["session_info"]["time_elapsed"])
     cases = [c for r in data["runs"] for c in r["testcases"] if not c.get("fixture")]
     took = [c["time_total"] for c in cases if c["result"] != "skip" and c.get("time_total")]
-    left = max(seconds - first, LEAST * sum(took))
+    left = max(seconds - first, LEAST * sum(took)) - START
     hashes = {c.get("display_name") or c["name"]: c.get("hashcode") for c in cases}
-    needed = [
-        job for job in in_order(candidates(load_session(done.report).runs)) if hashes.get(job.case)
-    ]
-    room = (left - START) / (ROUNDS - 1) / max(statistics.mean(took or [1.0]), 0.01)
+    table = make_table(load_session(done.report))
+    needed, peaks, slow = (
+        [job for job in of if hashes.get(job.case)]
+        for of in (in_order(candidates(table.session.runs)), *twice(table))
+    )
+    jobs = max(left, 0.0) / max(statistics.mean(took or [1.0]), 0.01)
+    also = [*peaks, *slow][: int(PART * jobs / len(TWICE))]
+    room = (jobs - len(TWICE) * len(also)) / (ROUNDS - 1)
     chosen = needed[: max(int(room), 2)]
     if len(chosen) < 2:
         return 0  # nothing to decide between
-    say(f"{ROUNDS - 1} more rounds of the {len(chosen)} jobs that can decide an answer")
-    stacks = {hashes[case]: on for case, on in by_case(chosen).items()}
+    also = [job for job in also if job not in chosen]
+    tests, again = (len({*also, *chosen} & {*of}) for of in (peaks, slow))
+    say(f"{ROUNDS - 1} more rounds of the {len(chosen)} jobs that can decide an answer; two also "
+        f"have {tests} peak tests; of {len(slow)} disturbed jobs {again} run again")  # fmt: skip
+    stacks: dict[str, list[str]] = {}
+    for job in (*chosen, *also):
+        stacks.setdefault(hashes[job.case], []).append(job.stack)
     names = [word for number in stacks for word in ("-n", f"/{number}")]
-    again = f"--reruns={ROUNDS - 2}"  # of one session, which starts and asks the machine once
-    variables = {ONLY: only(stacks)}
+    names.append(f"--reruns={ROUNDS - 2}")  # of one session, which starts once
+    some = [",".join(map(str, TWICE)), *(f"{hashes[job.case]}:{job.stack}" for job in also)]
+    variables = {ONLY: only(stacks), order.SOME: " ".join(some)}
     more = measure(
-        child, [*without(words), *names, again], output, part=True, variables=variables,
+        child, [*without(words), *names], output, part=True, variables=variables,
         rounds=ROUNDS - 1,
     )  # fmt: skip
     if more.report is not None:

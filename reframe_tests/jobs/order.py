@@ -11,6 +11,7 @@ from typing import Any
 from reframe.frontend.executors import Runner
 
 SEED = "IOGAUGE_ORDER_SEED"  # of the environment; without it the order is ReFrame's
+SOME = "IOGAUGE_SOME_ROUNDS"  # of the environment: 0,5 HASH:STACK ... for jobs of two rounds
 PEAK = "peak"  # the tag of tests that keep their place
 KEPT = "_iogauge_wrapped"
 
@@ -37,6 +38,20 @@ def _keeps_its_place(case: Any) -> bool:
     return bool(needs or case.num_dependents or case.check.is_fixture() or PEAK in case.check.tags)
 
 
+def of_round(cases: Iterable[Any], number: int) -> list[Any]:
+    """Those that run in a round, the first of which is 0."""
+    numbers, _, jobs = os.environ.get(SOME, "").partition(" ")
+    kept = []
+    for case in cases:
+        job = f"{case.check.hashcode}:{case.environ.name}"
+        if str(number) in numbers.split(",") or job not in jobs.split():
+            kept.append(case)
+        else:
+            for other in case.deps:  # a build that waits for it would never be cleaned up
+                other.in_degree -= 1
+    return kept
+
+
 def draw() -> None:
     """From now on, where the environment has a seed."""
     run_all = Runner._runall
@@ -45,8 +60,9 @@ def draw() -> None:
     rounds = itertools.count()
 
     def in_order(self: Any, cases: Iterable[Any], *args: Any) -> Any:
-        chance = random.Random(f"{seed()} {next(rounds)}")
-        return run_all(self, drawn(cases, chance), *args)
+        number = next(rounds)
+        chance = random.Random(f"{seed()} {number}")
+        return run_all(self, drawn(of_round(cases, number), chance), *args)
 
     setattr(in_order, KEPT, True)
     Runner._runall = in_order

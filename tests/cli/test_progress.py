@@ -55,6 +55,16 @@ def test_what_runs_and_how_many_are_left(
     assert capsys.readouterr().out == ""
 
 
+def test_a_later_round_may_have_fewer_cases(
+    tmp_path: Path, bar: Bar, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Lines(tmp_path / "1.log", bar, [], 3) as lines:
+        for of, said in ((2, "1 of 6"), (1, "3 of 4")):
+            write(lines, OK.format(1).replace("/2", f"/{of}"))
+            assert f"run: {said}, " in capsys.readouterr().err
+            write(lines, OK.format(2))
+
+
 def test_a_failure_is_said_at_once_with_its_log(
     tmp_path: Path, bar: Bar, capsys: pytest.CaptureFixture[str]
 ) -> None:

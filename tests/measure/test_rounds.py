@@ -16,6 +16,7 @@ from iogauge.analysis.session.rows import make_table
 from iogauge.analysis.statistics.interval import of_pairs
 from iogauge.measure import rounds, session
 from iogauge.measure.rounds import Candidate, Job
+from reframe_tests.jobs import order
 from reframe_tests.machine.stacks import ONLY, chosen, only
 from tests.analysis.judge.test_simulate import slack
 from tests.analysis_recorded import Recorded, s3d
@@ -131,7 +132,7 @@ class Stub:
     ) -> session.Measured:  # fmt: skip
         assert part and f"--reruns={rounds - 1}" in words
         self.words.append(words)
-        self.only = variables[ONLY]
+        self.only, self.some = variables[ONLY], variables[order.SOME]
         (reruns,) = (int(w.split("=")[1]) for w in words if w.startswith("--reruns="))
         runs = self.first["runs"] * (1 + reruns)
         self.report.write_text(json.dumps({**self.first, "runs": runs}))
@@ -147,13 +148,40 @@ def run(stub: Stub, words: list[str], monkeypatch: pytest.MonkeyPatch, seconds: 
 def test_as_many_jobs_as_there_is_time_for(
     recorded: Recorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a round of 10 s, with jobs of 1 s: six rounds of three jobs, and ReFrame's start."""
+    """After a round of 10 s, with jobs of 1 s and ReFrame's start: a quarter of 35 s is room for
+    two peak tests and two disturbed jobs, twice each; the rest for four jobs in six rounds, one of
+    which was disturbed."""
     stub = Stub(recorded)
-    run(stub, [], monkeypatch, seconds=10 + rounds.START + 6 * 3.5)
-    assert sum(len(of.split(",")) for of in stub.only.split()) == 3
+    run(stub, [], monkeypatch, seconds=10 + rounds.START + 35)
+    numbers, *twice = stub.some.split()
+    assert numbers == "0,5" and len(twice) == 2 + 1
+    assert sum(len(of.split(",")) for of in stub.only.split()) == 4 + 3
     assert {of.split("=")[0] for of in stub.only.split()} == {
         word[1:] for word in stub.words[0] if word.startswith("/")
     }
+
+
+def test_peak_tests_and_what_was_disturbed_run_again(recorded: Recorded) -> None:
+    """Only peak tests that a verified case is compared with, of a file per process."""
+    peaks, _ = rounds.twice(make_table(load_session(recorded.report)))
+    assert {job.case for job in peaks} == {
+        c["display_name"] for c in recorded.cases() if {"peak", "posix"} <= {*c["tags"]}
+    }
+    case = next(c for c in recorded.cases() if c["display_name"] == s3d("posix"))
+    job = Job(case["display_name"], case["environ"])
+
+    def crawl(document: dict[str, Any]) -> None:
+        for sample in document["samples"]:
+            sample["ceilings"]["fpp"].update(write=1.0, read=1.0)
+
+    def unsafe(document: dict[str, Any]) -> None:
+        document["asked"].update(fsync=False)
+
+    recorded.edit_document(*job, crawl)
+    recorded.edit_document(*peaks[0], unsafe)
+    fewer, slower = rounds.twice(make_table(load_session(recorded.report)))
+    assert set(peaks) - set(fewer) == {peaks[0]}
+    assert job in slower
 
 
 def test_a_test_runs_on_the_stacks_that_were_chosen(monkeypatch: pytest.MonkeyPatch) -> None:

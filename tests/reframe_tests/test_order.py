@@ -8,6 +8,8 @@ from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from reframe_tests.jobs import order
 
 
@@ -46,3 +48,21 @@ def test_each_order_is_as_likely() -> None:
 def test_the_same_seed_draws_the_same_order() -> None:
     assert names(3) == names(3)
     assert len({tuple(names(seed)) for seed in range(10)}) > 5
+
+
+def test_some_jobs_run_in_some_rounds_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they need has one dependent less in the other rounds; all else runs in each."""
+    monkeypatch.setenv(order.SOME, "0,5 x:b peak:a")
+
+    def of(number: int) -> tuple[list[str], int]:
+        build = SimpleNamespace(in_degree=4)
+        made = [SimpleNamespace(check=SimpleNamespace(hashcode=test),
+                                environ=SimpleNamespace(name=stack), deps=[build])
+                for test, stack in (("peak", "a"), ("x", "a"), ("x", "b"), ("y", "b"))]  # fmt: skip
+        kept = order.of_round(made, number)
+        return [f"{one.check.hashcode} {one.environ.name}" for one in kept], build.in_degree
+
+    assert of(0) == of(5) == (["peak a", "x a", "x b", "y b"], 4)
+    assert of(1) == of(4) == (["x a", "y b"], 2)
+    monkeypatch.delenv(order.SOME)
+    assert of(1) == of(0)
