@@ -18,10 +18,9 @@ from .phases import BYTES, Phase, divide
 
 Verdict = Literal["balanced", "explained", "unbalanced", "inconclusive"]
 
-# Prefix of the files that the kernels write to measure the ceilings.
-CEILINGS = "iogauge-ceiling"
-# The folder of kernels/driver/direct.c, whose files have the run's own names.
-DIRECT = "iogauge-direct"
+# Prefix of the files that the kernels write to measure the ceilings, and the folder of direct
+# writing, whose files have the run's own names: as kernels/base/beside.h has them.
+CEILINGS, DIRECT = "iogauge-ceiling", "iogauge-direct"
 
 # For each module of Darshan and each direction, the counters of calls. The module nearest to the
 # program comes first.

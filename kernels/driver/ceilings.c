@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "base/beside.h"
 #include "driver/driver.h"
 
 extern const io_method io_method_posix, io_method_posix_shared;
@@ -28,7 +29,7 @@ static void schema(const void *state, uint64_t step, io_schema *out) {
 
 static void file_name(const void *state, uint64_t step, const char *extension, char *name, size_t size) {
     (void)step;
-    snprintf(name, size, "iogauge-ceiling%s%s", ((const range *)state)->per_process ? "-fpp" : "-shared",
+    snprintf(name, size, IO_CEILING_FILE "%s%s", ((const range *)state)->per_process ? "-fpp" : "-shared",
              extension);
 }
 

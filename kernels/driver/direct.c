@@ -10,10 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/beside.h"
 #include "driver/driver.h"
 #include "driver/evidence.h"
-
-#define DIRECTORY "iogauge-direct"
 
 bool io_has_direct(const io_case *what) {
     const io_method *backend = what->write ? io_method_backend(what, NULL) : NULL;
@@ -54,7 +53,7 @@ int io_measure_direct(const io_session *session, io_sample *sample) {
     io_session s = *session;
     char dir[IO_MAX_PATH];
     what.method = io_method_backend(session->what, &what.method_state);
-    snprintf(dir, sizeof dir, "%.*s/" DIRECTORY, (int)(sizeof dir - sizeof DIRECTORY - 1),
+    snprintf(dir, sizeof dir, "%.*s/" IO_DIRECT_FOLDER, (int)(sizeof dir - sizeof IO_DIRECT_FOLDER - 1),
              io_dir(&what, io_own_files(&what)));
     what.own_dir = NULL;
     what.mode = IO_INDEPENDENT;

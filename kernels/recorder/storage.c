@@ -8,12 +8,13 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/beside.h"
 #include "paths.h"
 #include "state.h"
 
-#define CEILING "/iogauge-ceiling" /* kernels/driver/ceilings.c */
-#define DIRECT "/iogauge-direct/"  /* kernels/driver/direct.c */
-#define MOST_LOOKS 512             /* then all counts, also between files: very many small files stay cheap */
+#define CEILING "/" IO_CEILING_FILE
+#define DIRECT "/" IO_DIRECT_FOLDER "/"
+#define MOST_LOOKS 512 /* then all counts, also between files: very many small files stay cheap */
 
 static bool ask(uint64_t *bytes) {
     char line[128];

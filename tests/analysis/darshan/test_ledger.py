@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from iogauge.analysis.darshan.log import FileTrace, Log, Work
-from iogauge.analysis.ledger.ledger import Ledger, make_ledger
+from iogauge.analysis.ledger.ledger import CEILINGS, DIRECT, Ledger, make_ledger
 from iogauge.analysis.ledger.verdict import (
     HOLES,
     ONCE,
@@ -20,6 +21,7 @@ from iogauge.analysis.ledger.verdict import (
     SIEVING,
     judge,
 )
+from iogauge.common import paths
 
 PAYLOAD = 1000000  # of a repeat
 REPEATS = 2
@@ -291,3 +293,12 @@ def test_metadata_that_all_processes_give_is_written_once(
 def test_merged_metadata_does_not_hide_missing_payload() -> None:
     found = judge(ledger(trace("MPI-IO", ALL + PROCESSES * OVERHEAD), trace("POSIX", ALL - 1)))
     assert found.verdict == "unbalanced"
+
+
+def test_names_of_files_beside_a_run_are_the_kernels() -> None:
+    """kernels/base/beside.h states them; no other source of the kernels does."""
+    header = paths.KERNELS / "base" / "beside.h"
+    assert re.findall(r'"(iogauge-\w+)"', header.read_text()) == [CEILINGS, DIRECT]
+    sources = [path for path in paths.KERNELS.rglob("*.[ch]") if "tests" not in path.parts]
+    with_name = [path for path in sources if re.search(f"{CEILINGS}|{DIRECT}", path.read_text())]
+    assert with_name == [header]
