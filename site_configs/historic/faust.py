@@ -47,6 +47,8 @@ batch = common.partition(
     },
     features=["striping"],
     nodes=64,
+    # A node has one processor, so a job has it alone; OpenPBS refuses Torque's `naccesspolicy`.
+    exclusive=False,
     memory=256,
 )
 

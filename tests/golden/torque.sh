@@ -1,6 +1,7 @@
 #!/bin/bash
 #PBS -N rfmS3d0d1a48dc
 #PBS -l nodes=2:ppn=4:ib+1:ppn=2:ib
+#PBS -l naccesspolicy=singlejob
 #PBS -l walltime=00:10:00
 #PBS -o rfm_job.out
 #PBS -e rfm_job.err

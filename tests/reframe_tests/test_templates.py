@@ -129,9 +129,14 @@ FEATURES = {
         launcher="mpiexec_mpt -np 10",
         **UNEVEN,
     ),
-    # another resource of the chunks, CephFS
+    # another resource of the chunks, whole nodes in Torque's way, CephFS
     "torque": lambda: on(
-        "torque", CEPH, options=["-q long", "ib"], launcher="mpiexec -n 10", **UNEVEN
+        "torque",
+        CEPH,
+        options=["-q long", "ib"],
+        exclusive=True,
+        launcher="mpiexec -n 10",
+        **UNEVEN,
     ),
     # a block that is larger than the job needs, runjob, GPFS
     "cobalt": lambda: on(
@@ -212,6 +217,22 @@ def test_pbs_gives_each_node_its_share() -> None:
     assert places == [["place=scatter"], ["place=scatter:excl"], ["place=pack"]]
     assert "#PBS -l place=pack:excl\n" in on("pbs", exclusive=True)
     assert "# @ node_usage = not_shared\n" in on("loadleveler", exclusive=True)
+
+
+@pytest.mark.parametrize(
+    ("exclusive", "own", "asked"),
+    [
+        (False, [], 0),
+        (True, [], 1),
+        (True, ["-l naccesspolicy=singleuser"], 0),
+        (True, ["-W x=NACCESSPOLICY:SINGLEUSER"], 0),
+    ],
+)
+def test_torque_gives_whole_nodes(exclusive: bool, own: list[str], asked: int) -> None:
+    """`place` is PBS Professional's. What the site asks for itself stays alone."""
+    text = on("torque", exclusive=exclusive, options=own, **UNEVEN)
+    assert text.count("#PBS -l naccesspolicy=singlejob\n") == asked
+    assert "place=" not in text and all(f"#PBS {option}\n" in text for option in own)
 
 
 def script_in(folder: Path, body: str, environment: list[str] | None = None) -> Path:
