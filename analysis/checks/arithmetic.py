@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from statistics import median
 from typing import Any
 
-from ..session.model import DIRECTIONS, LATENCY
+from ..session.model import DIRECTIONS, LATENCY, OPERATIONS
 
 MIB = 2**20
 # The kernel writes all digits, but sums in another order.
@@ -19,8 +19,6 @@ EXACT = 1e-6
 LAST_DECIMAL = 0.5e-4
 # How much two clocks may differ in rate, and in each reading.
 RATE, READING = 0.01, 5e-6
-# On the files of a series.
-OPERATIONS = ("create", "stat", "open", "remove")
 
 Json = dict[str, Any]
 Figure = Callable[[Json], "float | None"]
@@ -81,7 +79,7 @@ def _series(repeat: str, document: Json, sample: Json) -> Iterator[str]:
         return
     files = series["files_per_process"] * clients(document)
     for name in OPERATIONS:
-        one = series[name]
+        one = series.get(name)
         if one and not _near(one["rate"] * one["seconds"]["max"], files):
             yield f"{repeat}: the rate of {name} is not {files} files / {one['seconds']['max']:g} s"
 

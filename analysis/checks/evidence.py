@@ -28,6 +28,7 @@ COUNTED = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs")
 # Smaller files may be inside inodes, or in blocks read for something else.
 LEAST_READ = 2**20
 COLD = 0.9  # at least this part of what is read cold comes from storage
+IN_NO_PHASE = ("readdir", "stat", "remove")
 
 Json = dict[str, Any]
 Side = tuple[str, str]  # direction in the document, and in Darshan's counters
@@ -96,7 +97,7 @@ def _all_seconds(document: Json, sample: Json) -> float:
         (
             *(sample[side]["seconds"] for side, _ in SIDES if sample[side]),
             float(sample.get("compute_seconds") or 0),
-            *(series[one]["seconds"]["max"] for one in ("stat", "remove") if series.get(one)),
+            *(series[one]["seconds"]["max"] for one in IN_NO_PHASE if series.get(one)),
             _beside_seconds(document, sample),
         )
     )

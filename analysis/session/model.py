@@ -15,7 +15,7 @@ Ceiling = Literal["fpp", "shared"]
 Status = Literal["ok", "failed", "skipped"]
 
 DIRECTIONS: tuple[Direction, ...] = ("write", "read")
-OPERATIONS = ("create", "stat", "open", "remove")  # on each of many small files
+OPERATIONS = ("create", "readdir", "stat", "open", "remove")  # on many small files
 CEILINGS: tuple[Ceiling, ...] = ("fpp", "shared")
 LATENCY = ("p50", "p99", "max")  # seconds of single calls, as `write_p99`
 

@@ -200,7 +200,7 @@ static int one_step(io_session *s, uint64_t step, uint64_t owner, int direction,
         return -1;
     }
     io_step_ready(&f);
-    if (direction == IO_READING) status = io_stat_series(s, step, owner, sample);
+    if (direction == IO_READING) status = io_look_up_series(s, step, owner, sample);
     if (!status) status = each_file(&f, direction == IO_WRITING ? write_phases : read_phases);
     /* After a failure the file stays open: the library's state is unknown, and the job ends. */
     if (!status) {

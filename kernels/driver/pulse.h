@@ -32,6 +32,7 @@ typedef enum {
     IO_AT_CLOSE,
     IO_AT_OPEN,
     IO_AT_READ,
+    IO_AT_READDIR,
     IO_AT_STAT,
     IO_AT_REMOVE,
     IO_AT_FILES, /* examining them, dropping them from the cache */

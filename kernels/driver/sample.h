@@ -31,9 +31,16 @@ typedef struct {
     double min, mean, max; /* seconds, over processes */
 } io_time;
 
-/* Operations on each file of a series (create: until closed; open: with read and close); rates in files per
- * second. */
-typedef enum { IO_OP_CREATE, IO_OP_STAT, IO_OP_OPEN, IO_OP_REMOVE, IO_OPERATIONS } io_operation;
+/* Operations on the files of a series (create: until closed; readdir: of their folder; open: with read and
+ * close); rates in files per second. */
+typedef enum {
+    IO_OP_CREATE,
+    IO_OP_READDIR,
+    IO_OP_STAT,
+    IO_OP_OPEN,
+    IO_OP_REMOVE,
+    IO_OPERATIONS
+} io_operation;
 typedef struct {
     double mine;           /* seconds of this process, all steps; 0 if it did not run */
     io_time seconds, rate; /* over processes */

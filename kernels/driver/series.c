@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "driver/series.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,10 +12,8 @@
 #include "driver/run_files.h"
 
 const char *const io_operation_names[IO_OPERATIONS] = {
-    [IO_OP_CREATE] = "create",
-    [IO_OP_STAT] = "stat",
-    [IO_OP_OPEN] = "open",
-    [IO_OP_REMOVE] = "remove",
+    [IO_OP_CREATE] = "create", [IO_OP_READDIR] = "readdir", [IO_OP_STAT] = "stat",
+    [IO_OP_OPEN] = "open",     [IO_OP_REMOVE] = "remove",
 };
 
 typedef int system_call(const char *path);
@@ -40,10 +41,35 @@ static int each_file(io_session *s, uint64_t step, uint64_t owner, const char *n
     return 0;
 }
 
-int io_stat_series(io_session *s, uint64_t step, uint64_t owner, io_sample *sample) {
+/* Reads a folder to its end, as `ls` does, and counts its entries; names that begin with '.' are not. */
+static int read_folder(io_session *s, const char *path, uint64_t *entries, double *seconds) {
+    io_now_at(s->world, IO_AT_READDIR);
+    double began = MPI_Wtime();
+    DIR *folder = opendir(path);
+    if (!folder) return io_fail_errno(&s->world->error, "opendir", path, errno);
+    errno = 0;
+    for (const struct dirent *entry; (entry = readdir(folder));) *entries += *entry->d_name != '.';
+    int failed = errno;
+    closedir(folder);
+    *seconds += MPI_Wtime() - began;
+    return failed ? io_fail_errno(&s->world->error, "readdir", path, failed) : 0;
+}
+
+int io_look_up_series(io_session *s, uint64_t step, uint64_t owner, io_sample *sample) {
+    uint64_t n = io_series_length(s->what), entries = 0;
+    char path[IO_MAX_PATH];
     if (!is_series(s)) return 0;
+    int status = io_file_path(s, step, owner, 0, path);
+    if (!status) *strrchr(path, '/') = '\0';
     MPI_Barrier(s->world->comm);
-    each_file(s, step, owner, "stat", look_up, &sample->operation[IO_OP_STAT].mine);
+    if (!status) read_folder(s, path, &entries, &sample->operation[IO_OP_READDIR].mine);
+    if (io_agree(s->world)) return -1;
+    status = each_file(s, step, owner, "stat", look_up, &sample->operation[IO_OP_STAT].mine);
+    /* A listing that lost files; there may be files of others. */
+    if (!status && entries < n)
+        io_fail(&s->world->error,
+                "readdir: %s has %" PRIu64 " entries, but stat found %" PRIu64 " files in it", path, entries,
+                n);
     return io_agree(s->world);
 }
 

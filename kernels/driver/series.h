@@ -9,8 +9,9 @@
 
 extern const char *const io_operation_names[IO_OPERATIONS];
 
-/* Called by all: stats every file of the owner; removes every file of this process. Both are timed. */
-int io_stat_series(io_session *session, uint64_t step, uint64_t owner, io_sample *sample);
+/* Called by all: reads the folder of the owner's files, then stats every file; removes every file of this
+ * process. All are timed. */
+int io_look_up_series(io_session *session, uint64_t step, uint64_t owner, io_sample *sample);
 int io_remove_series(io_session *session, io_sample *sample);
 
 /* The phases of a step on this process, in seconds. */

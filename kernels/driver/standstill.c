@@ -19,6 +19,7 @@ static const char *const places[IO_PLACES] = {
     [IO_AT_CLOSE] = "closing",
     [IO_AT_OPEN] = "opening",
     [IO_AT_READ] = "reading",
+    [IO_AT_READDIR] = "reading the folder",
     [IO_AT_STAT] = "stat",
     [IO_AT_REMOVE] = "removing",
     [IO_AT_FILES] = "checking files",

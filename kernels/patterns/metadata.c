@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* metadata: a series of small files that each process creates, stats, reads and removes, as timed by IDRIS on
+/* metadata: a series of small files that each process creates, lists, stats, reads and removes, as timed by IDRIS on
  * Babel in 2011 and by mdtest. A file holds three numbers: owner, step, and index in the series, so that
  * another process that reads it detects files that were lost or mixed up. */
 #include <inttypes.h>
@@ -102,7 +102,7 @@ static void facts(const void *state, uint64_t owner, uint64_t step, const io_par
 
 const io_pattern io_pattern_metadata = {
     .name = "metadata",
-    .summary = "small files of each process: create, stat, read, remove",
+    .summary = "small files of each process: create, list, stat, read, remove",
     .options = options,
     .state_size = sizeof(metadata),
     .max_parts = 1,

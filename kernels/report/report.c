@@ -38,6 +38,7 @@ static double rate_of(const io_report *r, uint64_t i, io_operation which) {
     return rate > 0 ? rate : -1;
 }
 static double create_rate(const io_report *r, uint64_t i) { return rate_of(r, i, IO_OP_CREATE); }
+static double readdir_rate(const io_report *r, uint64_t i) { return rate_of(r, i, IO_OP_READDIR); }
 static double stat_rate(const io_report *r, uint64_t i) { return rate_of(r, i, IO_OP_STAT); }
 static double open_rate(const io_report *r, uint64_t i) { return rate_of(r, i, IO_OP_OPEN); }
 static double remove_rate(const io_report *r, uint64_t i) { return rate_of(r, i, IO_OP_REMOVE); }
@@ -70,6 +71,7 @@ static const struct {
     {"read_p99",              read_p99       },
     {"read_max",              read_max       },
     {"create_rate",           create_rate    },
+    {"readdir_rate",          readdir_rate   },
     {"stat_rate",             stat_rate      },
     {"open_rate",             open_rate      },
     {"remove_rate",           remove_rate    },

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Many small files: how long creating, looking up, reading and removing them takes (IDRIS 2011: one
-file for each process, and series of up to 10^5 files, on Babel; mdtest's operations)."""
+"""Many small files: how long creating, listing, looking up, reading and removing them takes (IDRIS
+2011: one file for each process, and series of up to 10^5 files, on Babel; mdtest's operations)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

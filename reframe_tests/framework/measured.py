@@ -12,7 +12,7 @@ from reframe.core.builtins import run_before
 
 from iogauge.analysis.checks.result_file import load
 from iogauge.analysis.judge import references
-from iogauge.analysis.session.model import DIRECTIONS, LATENCY
+from iogauge.analysis.session.model import DIRECTIONS, LATENCY, OPERATIONS
 from iogauge.common.run_folder import DOCUMENT
 from reframe_tests.machine import filesystems
 
@@ -26,7 +26,7 @@ SUMMARY = {
     "close_time": "s",
     "read_open_time": "s",
     **{f"{direction}_{name}": "s" for direction in DIRECTIONS for name in LATENCY},
-    **{f"{operation}_rate": "1/s" for operation in ("create", "stat", "open", "remove")},
+    **{f"{operation}_rate": "1/s" for operation in OPERATIONS},
     "write_fraction_fpp": "1",
     "read_fraction_fpp": "1",
     "write_fraction_shared": "1",

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import json
 import struct
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from iokernel_stacks import Run, Stack
 
-OPERATIONS = ("create", "stat", "open", "remove")
+OPERATIONS = ("create", "readdir", "stat", "open", "remove")
 FILES, STEPS, PROCESSES = 4, 2, 3
 
 
@@ -62,14 +63,14 @@ def test_patterns_without_a_series_have_no_rates(openmpi: Stack, tmp_path: Path)
     words = ["s3d", "--grid", "8x8x8", "--method", "posix", "--dir", str(tmp_path)]
     found = openmpi.run(*words, document=tmp_path / "r.json").good()
     assert found["samples"][0]["series"] is None
-    assert [found["summary"][f"{o}_rate"] for o in OPERATIONS] == [None] * 4
+    assert [found["summary"][f"{o}_rate"] for o in OPERATIONS] == [None] * len(OPERATIONS)
 
 
 def test_what_did_not_run_is_null(openmpi: Stack, tmp_path: Path) -> None:
     kept = run(openmpi, tmp_path / "d", "--keep", "--write-only").good()["summary"]
-    assert [kept[f"{o}_rate"] is None for o in OPERATIONS] == [False, True, True, True]
+    assert [kept[f"{o}_rate"] is None for o in OPERATIONS] == [False, True, True, True, True]
     read = run(openmpi, tmp_path / "d", "--read-only").good()["summary"]
-    assert [read[f"{o}_rate"] is None for o in OPERATIONS] == [True, False, False, True]
+    assert [read[f"{o}_rate"] is None for o in OPERATIONS] == [True, False, False, False, True]
 
 
 @pytest.fixture(params=[False, True], ids=["shared-dir", "unique-dir"])
@@ -132,6 +133,36 @@ def test_a_lost_file_is_named(
     path.unlink()
     line = read(openmpi, kept, options).error(1)
     assert "stat: No such file or directory" in line and str(path) in line
+
+
+LOSES = """
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <string.h>
+#define LOSES(FUNCTION, ENTRY)                                                    \\
+    ENTRY *FUNCTION(DIR *folder) {                                                \\
+        ENTRY *(*next)(DIR *) = (ENTRY * (*)(DIR *)) dlsym(RTLD_NEXT, #FUNCTION); \\
+        ENTRY *entry = next(folder);                                              \\
+        return entry && strstr(entry->d_name, "00000002") ? next(folder) : entry; \\
+    }
+LOSES(readdir, struct dirent)
+LOSES(readdir64, struct dirent64)
+"""
+
+
+def test_a_listing_without_a_file(openmpi: Stack, tmp_path: Path) -> None:
+    """That the file is there is known of its stat."""
+    source, library = tmp_path / "loses.c", tmp_path / "loses.so"
+    source.write_text(LOSES)
+    command = ["cc", "-shared", "-fPIC", str(source), "-o", str(library), "-ldl"]
+    subprocess.run(command, check=True, capture_output=True)
+    folder = tmp_path / "d"
+    folder.mkdir()
+    words = ["metadata", "--files", "4", "--method", "posix", "--dir", str(folder)]
+    variables = {"LD_PRELOAD": str(library)}
+    line = openmpi.run(*words, processes=1, environment=variables).error(1)
+    assert f"readdir: {folder} has 3 entries, but stat found 4 files in it" in line
 
 
 @pytest.mark.parametrize("number", [0, FILES - 1])
