@@ -77,6 +77,8 @@ struct io_pattern {
      * size and number of transfers. Transfers are numbered across files; the offset of a part is within its
      * file. */
     uint64_t (*series)(const void *state);
+    /* Optional. Is each file of the series first created without bytes, and only that timed as `create`? */
+    bool (*creates_empty)(const void *state);
     /* Optional. The owner whose parts a process reads back. Default: shifted by one node. */
     uint64_t (*owner_to_read)(const void *state, const io_reader *reader);
     /* For data sets marked `facts`: the values of a part from parts(), without gaps. They must not all be 0,

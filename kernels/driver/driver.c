@@ -127,7 +127,8 @@ static int phase(io_step *f, io_phase which, int (*work)(io_step *)) {
     if (f->number) return lap(f, which, work);
     begin(f, which);
     int status = 0;
-    if (which == IO_PHASE_CREATE && f->session->own_files) status = io_make_directory(f->session, f->step);
+    if (which == IO_PHASE_CREATE && f->session->own_files && !io_creates_empty(f->session))
+        status = io_make_directory(f->session, f->step);
     if (io_take_turn(f->session)) status = -1;
     if (!status) work(f);
     io_pass_turn(f->session);
@@ -200,12 +201,13 @@ static int one_step(io_session *s, uint64_t step, uint64_t owner, int direction,
         return -1;
     }
     io_step_ready(&f);
-    if (direction == IO_READING) status = io_look_up_series(s, step, owner, sample);
+    status = direction == IO_READING ? io_look_up_series(s, step, owner, sample)
+                                     : io_create_series(s, step, sample);
     if (!status) status = each_file(&f, direction == IO_WRITING ? write_phases : read_phases);
     /* After a failure the file stays open: the library's state is unknown, and the job ends. */
     if (!status) {
         reduce(&f, sample, direction);
-        io_record_series(sample, direction, f.seconds.phase);
+        io_record_series(s, sample, direction, f.seconds.phase);
     }
     finish(&f);
     return status;

@@ -31,8 +31,8 @@ typedef struct {
     double min, mean, max; /* seconds, over processes */
 } io_time;
 
-/* Operations on the files of a series (create: until closed; readdir: of their folder; open: with read and
- * close); rates in files per second. */
+/* Operations on the files of a series (create: until closed, see io_pattern.creates_empty; readdir: of their
+ * folder; open: with read and close); rates in files per second. */
 typedef enum {
     IO_OP_CREATE,
     IO_OP_READDIR,

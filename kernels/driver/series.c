@@ -3,11 +3,13 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "driver/own_files.h"
 #include "driver/pulse.h"
 #include "driver/run_files.h"
 
@@ -23,22 +25,43 @@ static int look_up(const char *path) {
     return stat(path, &st);
 }
 
+static int create_empty(const char *path) {
+    int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+    return fd < 0 ? -1 : close(fd);
+}
+
 static bool is_series(const io_session *s) { return s->what->pattern->series && !io_moves_nothing(s->what); }
 
 /* Makes a call on every file of the owner's step. Only the calls are timed, not forming the names. */
 static int each_file(io_session *s, uint64_t step, uint64_t owner, const char *name, system_call *call,
-                     double *seconds) {
+                     io_place place, double *seconds) {
     char path[IO_MAX_PATH];
     uint64_t n = io_series_length(s->what);
     for (uint64_t i = 0; i < n; i++) {
         if (io_file_path(s, step, owner, i, path)) return -1;
-        io_now_at(s->world, call == unlink ? IO_AT_REMOVE : IO_AT_STAT);
+        io_now_at(s->world, place);
         double began = MPI_Wtime();
         int status = call(path);
         *seconds += MPI_Wtime() - began;
         if (status) return io_fail_errno(&s->world->error, name, path, errno);
     }
     return 0;
+}
+
+bool io_creates_empty(const io_session *s) {
+    const io_pattern *p = s->what->pattern;
+    return is_series(s) && p->creates_empty && p->creates_empty(s->what->state);
+}
+
+int io_create_series(io_session *s, uint64_t step, io_sample *sample) {
+    if (!io_creates_empty(s)) return 0;
+    s->created = step + 1;
+    if (!io_make_directory(s, step)) {
+        MPI_Barrier(s->world->comm);
+        each_file(s, step, (uint64_t)s->world->rank, "create", create_empty, IO_AT_CREATE,
+                  &sample->operation[IO_OP_CREATE].mine);
+    }
+    return io_agree(s->world);
 }
 
 /* Reads a folder to its end, as `ls` does, and counts its entries; names that begin with '.' are not. */
@@ -64,7 +87,7 @@ int io_look_up_series(io_session *s, uint64_t step, uint64_t owner, io_sample *s
     MPI_Barrier(s->world->comm);
     if (!status) read_folder(s, path, &entries, &sample->operation[IO_OP_READDIR].mine);
     if (io_agree(s->world)) return -1;
-    status = each_file(s, step, owner, "stat", look_up, &sample->operation[IO_OP_STAT].mine);
+    status = each_file(s, step, owner, "stat", look_up, IO_AT_STAT, &sample->operation[IO_OP_STAT].mine);
     /* A listing that lost files; there may be files of others. */
     if (!status && entries < n)
         io_fail(&s->world->error,
@@ -78,12 +101,13 @@ int io_remove_series(io_session *s, io_sample *sample) {
     if (!is_series(s)) return 0;
     MPI_Barrier(s->world->comm);
     for (uint64_t step = 0; step < s->what->steps && !status; step++)
-        status = each_file(s, step, (uint64_t)s->world->rank, "unlink", unlink,
+        status = each_file(s, step, (uint64_t)s->world->rank, "unlink", unlink, IO_AT_REMOVE,
                            &sample->operation[IO_OP_REMOVE].mine);
     return io_agree(s->world);
 }
 
-void io_record_series(io_sample *sample, int direction, const double phase[IO_PHASES]) {
+void io_record_series(const io_session *s, io_sample *sample, int direction, const double phase[IO_PHASES]) {
+    if (direction == IO_WRITING && io_creates_empty(s)) return;
     for (int p = 0; p < IO_PHASES; p++)
         if (io_phases[p].direction == direction)
             sample->operation[direction == IO_WRITING ? IO_OP_CREATE : IO_OP_OPEN].mine += phase[p];

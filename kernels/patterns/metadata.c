@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* metadata: a series of small files that each process creates, lists, stats, reads and removes, as timed by IDRIS on
- * Babel in 2011 and by mdtest. A file holds three numbers: owner, step, and index in the series, so that
- * another process that reads it detects files that were lost or mixed up. */
+/* metadata: a series of small files that each process creates, lists, stats, reads and removes, as timed by
+ * IDRIS on Babel in 2011 and by mdtest. A file holds three numbers: owner, step, and index in the series, so
+ * that another process that reads it detects files that were lost or mixed up. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -14,16 +14,17 @@ extern const io_pattern io_pattern_metadata;
 
 typedef struct {
     uint64_t files;
-    bool unique;
+    bool unique, empty;
     io_dim dim;
     io_dataset data;
 } metadata;
 
-enum { FILES = 256, UNIQUE_DIR };
+enum { FILES = 256, UNIQUE_DIR, CREATE_EMPTY };
 
 static const io_option options[] = {
     {"files", FILES, "N", "files per process (default 100)"},
     {"unique-dir", UNIQUE_DIR, NULL, "a directory per process (default: all files in --dir)"},
+    {"create-empty", CREATE_EMPTY, NULL, "create files without bytes, write them later (default: at once)"},
     {0},
 };
 
@@ -32,7 +33,7 @@ static void defaults(void *state) { ((metadata *)state)->files = 100; }
 static int option(void *state, int letter, const char *value, io_error *error) {
     metadata *s = state;
     if (letter == FILES) return io_parse_count("--files", value, &s->files, error);
-    s->unique = true;
+    *(letter == UNIQUE_DIR ? &s->unique : &s->empty) = true;
     return 0;
 }
 
@@ -55,7 +56,8 @@ static int configure(void *state, const io_setup *setup, io_error *error) {
 
 static json_t *describe(const void *state) {
     const metadata *s = state;
-    return json_pack("{s:I,s:b}", "files", (json_int_t)s->files, "unique_dir", s->unique);
+    return json_pack("{s:I,s:b,s:b}", "files", (json_int_t)s->files, "unique_dir", s->unique, "create_empty",
+                     s->empty);
 }
 
 static void schema(const void *state, uint64_t step, io_schema *out) {
@@ -78,6 +80,7 @@ static void own_name(const void *state, uint64_t step, uint64_t owner, uint64_t 
 }
 
 static uint64_t series(const void *state) { return ((const metadata *)state)->files; }
+static bool creates_empty(const void *state) { return ((const metadata *)state)->empty; }
 
 /* One transfer per file. */
 static int parts(const void *state, uint64_t owner, uint64_t transfer, io_part *out) {
@@ -116,6 +119,7 @@ const io_pattern io_pattern_metadata = {
     .parts = parts,
     .bytes = bytes,
     .series = series,
+    .creates_empty = creates_empty,
     .facts = facts,
     .own_name = own_name,
 };

@@ -113,8 +113,8 @@ class Metadata(SmallFiles):
 
 @benchmark
 class FilePerProcess(OverProcesses, SmallFiles):
-    """Each process creates one file (IDRIS 2011: the slowest one's time, against the number of
-    files and processes)."""
+    """Each process creates one file, empty at first (IDRIS 2011: the slowest one's time, against
+    the number of files and processes)."""
 
     descr = "one file for each process"
     call = parameter(["posix"], type=str, loggable=True)
@@ -127,6 +127,9 @@ class FilePerProcess(OverProcesses, SmallFiles):
 
     def files_per_process(self) -> int:
         return 1
+
+    def pattern_options(self) -> list[str]:
+        return [*super().pattern_options(), "--create-empty"]
 
     def shortage(self) -> str | None:
         if self.num_tasks != self.point.processes:

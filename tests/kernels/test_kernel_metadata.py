@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 import subprocess
 from pathlib import Path
@@ -48,6 +49,76 @@ def test_operations(stack: Stack, tmp_path: Path) -> None:
             assert found["summary"][f"{operation}_rate"] == sorted(values)[1]
             assert f" file {operation:15}: " in done.stdout
         assert list((tmp_path / "d").iterdir()) == []
+
+
+@pytest.mark.parametrize("unique", [[], ["--unique-dir"]])
+def test_files_are_created_without_bytes(stack: Stack, tmp_path: Path, unique: list[str]) -> None:
+    found = run(stack, tmp_path / "d", "--create-empty", "--steps", "2", *unique).good()
+    assert found["verification"]["verdict"] == "verified"
+    assert found["asked"]["pattern_options"]["create_empty"] is True
+    (sample,) = found["samples"]
+    check_operation(sample["series"]["create"], files=2 * FILES, processes=2)
+    assert list((tmp_path / "d").iterdir()) == []
+
+
+# Tells what is in the folder before each write: files, and those that have bytes.
+TELLS = """
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+static void tell(void) {
+    DIR *folder = opendir(getenv("FOLDER"));
+    int files = 0, written = 0;
+    struct stat st;
+    for (struct dirent *e; (e = readdir(folder));) {
+        if (*e->d_name == '.' || fstatat(dirfd(folder), e->d_name, &st, 0)) continue;
+        files++;
+        written += st.st_size > 0;
+    }
+    closedir(folder);
+    fprintf(stderr, "seen %d %d\\n", files, written);
+}
+#define TELLS(FUNCTION)                                                                  \\
+    ssize_t FUNCTION(int fd, const void *data, size_t size, off_t offset) {              \\
+        ssize_t (*next)(int, const void *, size_t, off_t) = dlsym(RTLD_NEXT, #FUNCTION); \\
+        tell();                                                                          \\
+        return next(fd, data, size, offset);                                             \\
+    }
+TELLS(pwrite)
+TELLS(pwrite64)
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "seen"),
+    [
+        ([], ["1 0", "2 1", "3 2"]),
+        (["--create-empty"], ["3 0", "3 1", "3 2"]),
+    ],
+)
+def test_all_files_are_created_before_the_first_is_written(
+    openmpi: Stack, tmp_path: Path, words: list[str], seen: list[str]
+) -> None:
+    folder = tmp_path / "d"
+    variables = {"LD_PRELOAD": str(library(tmp_path, TELLS)), "FOLDER": str(folder)}
+    folder.mkdir()
+    words = ["metadata", "--files", "3", "--method", "posix", "--dir", str(folder), *words]
+    done = openmpi.run(*words, processes=1, environment=variables)
+    assert re.findall(r"^seen (.*)$", done.stderr, re.MULTILINE) == seen
+
+
+def library(folder: Path, text: str) -> Path:
+    """To preload."""
+    source, made = folder / "calls.c", folder / "calls.so"
+    source.write_text(text)
+    command = ["cc", "-shared", "-fPIC", str(source), "-o", str(made), "-ldl"]
+    subprocess.run(command, check=True, capture_output=True)
+    return made
 
 
 def check_operation(found: dict[str, Any], files: int, processes: int) -> None:
@@ -153,14 +224,10 @@ LOSES(readdir64, struct dirent64)
 
 def test_a_listing_without_a_file(openmpi: Stack, tmp_path: Path) -> None:
     """That the file is there is known of its stat."""
-    source, library = tmp_path / "loses.c", tmp_path / "loses.so"
-    source.write_text(LOSES)
-    command = ["cc", "-shared", "-fPIC", str(source), "-o", str(library), "-ldl"]
-    subprocess.run(command, check=True, capture_output=True)
     folder = tmp_path / "d"
     folder.mkdir()
     words = ["metadata", "--files", "4", "--method", "posix", "--dir", str(folder)]
-    variables = {"LD_PRELOAD": str(library)}
+    variables = {"LD_PRELOAD": str(library(tmp_path, LOSES))}
     line = openmpi.run(*words, processes=1, environment=variables).error(1)
     assert f"readdir: {folder} has 3 entries, but stat found 4 files in it" in line
 
