@@ -111,7 +111,10 @@ def _render(args: argparse.Namespace, asked: Asked) -> int:
         os.environ["IOGAUGE_STACKS"] = " ".join(args.stack)
     target: Path = args.output or Path("scripts")
     there = args.there or str(target.absolute())
-    print(*offline.render(asked, target, there, args.iokernel or "iokernel"), sep="\n")
+    scripts, skipped = offline.render(asked, target, there, args.iokernel or "iokernel")
+    print(*scripts, sep="\n")
+    if skipped:
+        options.say(f"run: {skipped}")
     return EXIT_OK
 
 

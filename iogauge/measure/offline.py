@@ -13,27 +13,27 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections import Counter
 from pathlib import Path
 
 from iogauge.analysis.errors import AnalysisError, UsageError
 from iogauge.common import json_file
 from iogauge.common.files import write_whole
 from iogauge.common.paths import ROOT, output
-from iogauge.measure.session import REFRAME
+from iogauge.measure.session import REFRAME, cases_of
 from iogauge.measure.sites import Asked
 from reframe_tests.jobs import collected
 
 
 class NothingRenderedError(AnalysisError):
-    """No test can run there; the text has what ReFrame said."""
+    """No test can run there; the text says why."""
 
     exit_code = 1
 
 
-def render(asked: Asked, target: Path, there: str, iokernel: str) -> Iterator[Path]:
-    """Write the scripts below `target`. `there`, `iokernel`: their folder and the program on the
-    machine that they are for. Raises NothingRenderedError."""
+def render(asked: Asked, target: Path, there: str, iokernel: str) -> tuple[list[Path], str]:
+    """Write the scripts below `target`; return them, and what was skipped. `there`, `iokernel`:
+    their folder and the program on the machine that they are for. Raises NothingRenderedError."""
     options = [*asked.options(), "-S", f"kernel_path={iokernel}"]
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "IOGAUGE_OUTPUT": folder}
@@ -41,11 +41,15 @@ def render(asked: Asked, target: Path, there: str, iokernel: str) -> Iterator[Pa
             [REFRAME, *options, "--dry-run"],
             cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
         )  # fmt: skip
+        reports = map(json_file.read, Path(folder).glob("reports/*.json"))
+        cases = [case for report in reports for case in cases_of(report)]
+        reasons = [case.get("skip_reason") for case in cases if case["result"] == "skip"]
+        left_out, written = skipped(reasons, len(cases)), []
         scripts = sorted(Path(folder).glob("stage/*/*/*/*/*/rfm_job.sh"))
-        if done.returncode or not scripts:
+        if done.returncode or not scripts or len(reasons) == len(cases) > 0:
             said = done.stdout.splitlines()
             lines = [line for line in said if "ERROR" in line or "error:" in line]
-            why = lines[-1] if lines else "nothing was selected"
+            why = lines[-1] if lines else left_out or "nothing was selected"
             raise NothingRenderedError(f"no such test can run there: {why}")
         for script in scripts:
             own = collected.place(script.parent)
@@ -54,9 +58,16 @@ def render(asked: Asked, target: Path, there: str, iokernel: str) -> Iterator[Pa
             # A relative name would have been looked for in the folder of the dry run.
             write_whole(path, text.replace(str(ROOT / iokernel), iokernel))
             path.chmod(0o755)
-            yield path
+            written.append(path)
     kept = {"options": options}
     write_whole(target / collected.ASKED, json.dumps(kept, indent=1) + "\n")
+    return written, left_out
+
+
+def skipped(reasons: list[str | None], selected: int) -> str:
+    """Each reason once, with its number of tests."""
+    lines = [f"\n  {number}: {reason}" for reason, number in Counter(reasons).most_common()]
+    return f"{len(reasons)} of {selected} tests are skipped:{''.join(lines)}" if reasons else ""
 
 
 def collect(folder: Path) -> int:

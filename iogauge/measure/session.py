@@ -152,9 +152,14 @@ class Measured:
     ran: int = 0
 
 
+def cases_of(data: Any) -> list[Any]:
+    """Of a report, without fixtures."""
+    return [case for run in data["runs"] for case in run["testcases"] if not case.get("fixture")]
+
+
 def count(data: Any) -> tuple[int, int]:
     """Tests of a report that ran, and all, without fixtures."""
-    cases = [case for run in data["runs"] for case in run["testcases"] if not case.get("fixture")]
+    cases = cases_of(data)
     return sum(case["result"] != "skip" for case in cases), len(cases)
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -43,6 +44,28 @@ def test_what_is_not_there_is_named() -> None:
     done = render("--site", "faust", "--system", "faust:nosuch", "-n", "S3d")
     assert done.returncode == 1
     assert "nosuch" in done.stderr
+
+
+def test_what_cannot_run_there_is_counted_with_its_reason(tmp_path: Path) -> None:
+    """At this scale there are series of 1 and of 10 files; 1 does not divide over 5 processes."""
+    words = ("-n", "^Metadata%", "--scale", "smoke", "-S", "Metadata.num_tasks=5")
+    done = render("--site", "babel", *words, "-o", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    scripts = list(tmp_path.rglob("Metadata_*/job.sh"))
+    said = re.search(r"^run: (\d+) of (\d+) tests are skipped:\n  (\d+): (.*)", done.stderr, re.M)
+    assert said and len(scripts) > 0, done.stderr
+    assert list(map(int, said.groups()[:3])) == [len(scripts), 2 * len(scripts), len(scripts)]
+    assert said[4].startswith("1 files do not divide over 5 processes")
+    assert done.stderr.count("do not divide") == 1
+
+
+def test_where_nothing_can_run_the_reason_is_said(tmp_path: Path) -> None:
+    """The job that checks the verification has a script there."""
+    words = ("-n", "S3d%.*call=posix%", "--scale", "smoke", "-S", "num_tasks=2048")
+    done = render("--site", "altix", *words, "-o", str(tmp_path))
+    assert done.returncode == 1 and not list(tmp_path.rglob("job.sh"))
+    assert "no such test can run there: 1 of 1 tests are skipped:" in done.stderr
+    assert "the partition has 1" in done.stderr
 
 
 ONE = ("-t", "smoke", "-t", "ram", "-S", "repeats=1", "-n", "S3d.*call=mpiio:collective")
