@@ -14,7 +14,7 @@ from typing import Any
 from iogauge.common import json_file
 from iogauge.common.document import BadDocument
 from iogauge.common.document import load as load_document
-from iogauge.common.run_folder import CASE, DOCUMENT, LEDGER, TRACE
+from iogauge.common.run_folder import CASE, DOCUMENT, LEDGER, STDERR, TRACE
 
 from ..errors import AnalysisError
 from ..ledger import traced
@@ -24,7 +24,6 @@ from .evidence import Outside
 from .result_file import Wrong
 from .verdict import OURS, Expected, check_evidence, check_run, check_trace
 
-STDERR = "rfm_job.err"
 _CLOSE = 1e-9
 
 

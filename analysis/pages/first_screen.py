@@ -92,7 +92,7 @@ def as_json(found: Found) -> dict[str, Any]:
 
 
 def _counts(table: Table) -> Answers:
-    said = [("failed", f"{names}: {why}") for why, names in footer.failures(table)]
+    said = [("failed", line) for line in footer.failure_lines(table)]
     parts = [footer.interruption(table), footer.counts_text(table)]
     parts += [why for why, _ in footer.skip_reasons(table)[:1]]
     return [*said, ("rows", "; ".join(filter(None, parts)))]

@@ -4,7 +4,9 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from ..session.model import DIRECTIONS, LATENCY
+from iogauge.common.run_folder import STDERR
+
+from ..session.model import DIRECTIONS, LATENCY, Run
 from ..session.rows import Row, Table
 from . import grid, screen
 from .screen import shown
@@ -38,17 +40,26 @@ def interruption(table: Table) -> str:
     return "Interrupted: only what had finished is shown"
 
 
-def failures(table: Table) -> list[tuple[str, str]]:
-    """(reason, the cases that failed for it), the most frequent first."""
-    cases: dict[str, list[str]] = defaultdict(list)
+def failures(table: Table) -> list[tuple[str, str, str]]:
+    """(reason, the cases that failed for it, the first one's log), the most frequent first."""
+    cases: dict[str, list[Run]] = defaultdict(list)
     for row in table.ran:
         if row.outcome == "failed":
-            cases[row.run.reason].append(f"{row.run.case} on {row.run.stack}")
+            cases[row.run.reason].append(row.run)
     found = []
-    for reason, names in sorted(cases.items(), key=lambda item: -len(item[1])):
-        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        found.append((reason, "; ".join(names[:NAMED]) + more))
+    for reason, runs in sorted(cases.items(), key=lambda item: -len(item[1])):
+        names = "; ".join(f"{run.case} on {run.stack}" for run in runs[:NAMED])
+        more = f" and {len(runs) - NAMED} more" if len(runs) > NAMED else ""
+        log = runs[0].folder / STDERR if runs[0].folder else None
+        found.append((reason, names + more, str(log) if log and log.is_file() else ""))
     return found
+
+
+def failure_lines(table: Table) -> list[str]:
+    return [
+        f"{names}: {reason}" + (f"; log: {log}" if log else "")
+        for reason, names, log in failures(table)
+    ]
 
 
 def skip_reasons(table: Table) -> list[tuple[str, int]]:
@@ -163,7 +174,7 @@ def footer_lines(table: Table) -> list[str]:
     scale = f"; {scale_text(table)}" if scale_text(table) else ""
     lines = ["", *filter(None, [interruption(table)])]
     lines += [f"{counts_text(table)}; {repeats_text(table.ran)}{scale}"]
-    lines += [f"  failed: {names}: {reason}" for reason, names in failures(table)]
+    lines += [f"  failed: {line}" for line in failure_lines(table)]
     lines += [f"  skipped {count}: {reason}" for reason, count in skip_reasons(table)]
     peaks = peak_lines(table)
     if peaks:

@@ -24,8 +24,10 @@ WHAT = "result document"
 # Of a run that did not come to its end: something failed, or nothing moved any more.
 STOPPED = ("error", "hung")
 
-# What iokernel prints when --start-limit is over (kernels/driver/startup.c).
+# What iokernel prints when --start-limit is over or MPI_Init calls exit (kernels/driver/startup.c),
+# and what Open MPI prints, whose MPI_Init ends the process at once.
 NOT_STARTED = re.compile(r"iokernel: error: .+ on (\S+) \(pid \d+\): MPI did not start: (.+)")
+OPEN_MPI = re.compile(r"\[([^]:]+):\d+\] \*\*\* An error occurred in (MPI_Init)")
 
 # Counts are 64-bit; no time, rate or size that can be measured is beyond this either.
 MOST = 2**63
@@ -71,8 +73,10 @@ def first_mismatch(verification: Mapping[str, Any]) -> str | None:
 
 def not_started(stderr: str) -> str:
     """Why the job's MPI did not start, without what differs between jobs; empty where it did."""
-    found = NOT_STARTED.search(stderr)
-    return one_line(f"MPI did not start on {found[1]}: {found[2]}") if found else ""
+    if found := NOT_STARTED.search(stderr):
+        return one_line(f"MPI did not start on {found[1]}: {found[2]}")
+    found = OPEN_MPI.search(stderr)
+    return f"MPI did not start on {plain(found[1])}: {found[2]} failed" if found else ""
 
 
 def load(path: Path) -> dict[str, Any]:

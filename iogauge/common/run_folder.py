@@ -11,6 +11,7 @@ TRACE = "trace.darshan"
 LEDGER = "ledger.json"  # docs/darshan.md
 RECORDER = "libiogauge-recorder.so"  # that of the kernels, preloaded
 JOB_SCRIPT = "rfm_job.sh"
+STDERR = "rfm_job.err"
 EXIT_STATUS = "exit_status"  # written by the job script as it ends
 CASE = "case.json"  # what a test is, as it begins and ends: reframe_tests/framework/case_file.py
 JOB = "job_id"  # scheduler and number of a job that was submitted

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from iogauge.common import json_file
 from iogauge.common.progress import Bar
-from iogauge.common.run_folder import CASE
+from iogauge.common.run_folder import CASE, STDERR
 from iogauge.common.text import one_line
 
 STATUS = re.compile(r"\[ +([A-Z]+) +\] (?:\( *(\d+)/(\d+)\) )?(.*)")
@@ -85,7 +85,7 @@ def _why(stage: str, folder: Path) -> str:
         why = json_file.read(folder / CASE, CASE)["case"]["fail_reason"]
     except (json_file.Unreadable, KeyError, TypeError):
         why = ""
-    logs = [path for path in (folder / "rfm_job.err", folder / "rfm_build.err") if path.is_file()]
+    logs = [path for path in (folder / STDERR, folder / "rfm_build.err") if path.is_file()]
     log = next(iter(logs), folder)
     shown = log.relative_to(Path.cwd()) if log.is_relative_to(Path.cwd()) else log
     why = str(why or stage).removeprefix("sanity error: ")

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A thread that ends a process whose MPI does not start. It watches MPI_Init and the first exchange between
- * all processes; after that the guard takes over (guard.h), which needs MPI to start. */
+/* Of a process whose MPI does not start: a line that says so if MPI_Init ends it, and a thread that ends it
+ * if nothing else does. The thread watches MPI_Init and the first exchange between all processes; after that
+ * the guard takes over (guard.h), which needs MPI to start. */
 #ifndef IOGAUGE_STARTUP_H
 #define IOGAUGE_STARTUP_H
 

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import re
+import socket
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from iokernel_stacks import Run, Stack, check_usage
+
+from iogauge.common.document import not_started
 
 IOR = ["ior", "-b", "4k", "-t", "1k", "--method", "posix"]
 LIMIT = ["--start-limit", "1"]
@@ -64,6 +67,16 @@ def test_mpi_init_that_never_returns(start: Start, rank: int) -> None:
     line = line_of(start("MPI_Init", rank, ASLEEP, *LIMIT))
     assert line.startswith("iokernel: error: process 0 on ") and " (pid " in line
     assert ": MPI did not start: MPI_Init did not return within 1 s (--start-limit); " in line
+
+
+def test_mpi_init_that_fails(stack: Stack, tmp_path: Path) -> None:
+    """For want of a network. MPICH ends by exit, and the kernel says it; Open MPI does not."""
+    none = {"FI_PROVIDER": "none", "UCX_TLS": "none", "MPIR_CVAR_CH4_NETMOD": "none"}
+    none |= {"OMPI_MCA_pml": "none", "OMPI_MCA_btl": "none"}
+    run = stack.run(*IOR, "--dir", str(tmp_path), environment=none)
+    assert run.status != 0, str(run)
+    host = socket.gethostname()
+    assert not_started(run.stderr).startswith(f"MPI did not start on {host}: MPI_Init failed")
 
 
 @pytest.mark.slow

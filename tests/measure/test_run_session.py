@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -220,25 +221,44 @@ def test_a_make_that_is_gone_already_starts_nothing(output: Path) -> None:
 @pytest.mark.slow
 @needs_mpich
 def test_an_mpi_that_does_not_start_is_said(output: Path, tmp_path: Path) -> None:
-    """As a failure while it runs, and in the summary: the launcher's own words are not quoted."""
+    """As a failure while it runs, and in the summary, with the log: the launcher's own words are
+    not quoted."""
     source, library = tmp_path / "wait.c", tmp_path / "wait.so"
     source.write_text(
         "#include <unistd.h>\n"
         "int MPI_Init(void *a, void *b) { (void)a, (void)b; return (int)sleep(60); }\n"
     )
     subprocess.run(["cc", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
+    launch = 'LD_PRELOAD={library} exec {real} "$@" --start-limit 1'
+    said = failed_by(output, tmp_path, launch.replace("{library}", str(library)))
+    assert "MPI_Init did not return within 1 s" in said
+
+
+@pytest.mark.slow
+@needs_mpich
+def test_an_mpi_whose_start_fails_is_said(output: Path, tmp_path: Path) -> None:
+    """MPICH itself ends the process within MPI_Init: it has no such network."""
+    launch = 'FI_PROVIDER=none UCX_TLS=none MPIR_CVAR_CH4_NETMOD=none exec {real} "$@"'
+    assert "MPI_Init failed" in failed_by(output, tmp_path, launch)
+
+
+def failed_by(output: Path, tmp_path: Path, launch: str) -> str:
+    """A session's summary whose launcher is this line of a shell: the reason, with the log."""
     launcher = tmp_path / "bin" / "mpiexec.mpich"
     launcher.parent.mkdir()
     real = shutil.which(launcher.name)
-    launcher.write_text(f'#!/bin/sh\nLD_PRELOAD={library} exec {real} "$@" --start-limit 1\n')
+    launcher.write_text(f"#!/bin/sh\n{launch.replace('{real}', str(real))}\n")
     launcher.chmod(0o755)
     prepare = f"S3d.prerun_cmds=export PATH={launcher.parent}:$PATH"
     status, said = finish(start(output, *ONE, "-S", "trace=false", "-S", prepare))
     assert status == 1, said
-    why = f"MPI did not start on {socket.gethostname()}: MPI_Init did not return within 1 s"
-    now, summary = said.split("rows", 1)[0], said.partition("failed")[2]
+    why = f"MPI did not start on {socket.gethostname()}: MPI_Init "
+    now, summary = said.split("rows", 1)[0], said.partition("\nfailed")[2]
     assert f"run: FAILED S3d ram posix mpich: {why}" in now, said
     assert f": {why}" in summary and "exit status" not in said
+    log = re.search(r"; log: (\S+)", summary)
+    assert log and "MPI did not start" in Path(log[1]).read_text(), said
+    return summary
 
 
 @pytest.mark.slow
