@@ -78,21 +78,34 @@ static int read_folder(io_session *s, const char *path, uint64_t *entries, doubl
     return failed ? io_fail_errno(&s->world->error, "readdir", path, failed) : 0;
 }
 
+static int folder_of(const io_session *s, uint64_t step, uint64_t owner, char path[IO_MAX_PATH]) {
+    if (io_file_path(s, step, owner, 0, path)) return -1;
+    *strrchr(path, '/') = '\0';
+    return 0;
+}
+
+/* A folder that all share is read by one process: P times P lists would be no use to anybody. */
 int io_look_up_series(io_session *s, uint64_t step, uint64_t owner, io_sample *sample) {
-    uint64_t n = io_series_length(s->what), entries = 0;
-    char path[IO_MAX_PATH];
+    const io_world *w = s->world;
+    uint64_t size = (uint64_t)w->size, files = io_series_length(s->what), entries = 0;
+    char path[IO_MAX_PATH], next[IO_MAX_PATH];
+    double seconds = 0;
     if (!is_series(s)) return 0;
-    int status = io_file_path(s, step, owner, 0, path);
-    if (!status) *strrchr(path, '/') = '\0';
-    MPI_Barrier(s->world->comm);
-    if (!status) read_folder(s, path, &entries, &sample->operation[IO_OP_READDIR].mine);
+    int status = folder_of(s, step, owner, path) || folder_of(s, step, (owner + 1) % size, next);
+    bool shared = !status && !strcmp(path, next), reads = !shared || w->rank == 0;
+    MPI_Barrier(w->comm);
+    if (!status && reads) read_folder(s, path, &entries, &seconds);
     if (io_agree(s->world)) return -1;
-    status = each_file(s, step, owner, "stat", look_up, IO_AT_STAT, &sample->operation[IO_OP_STAT].mine);
-    /* A listing that lost files; there may be files of others. */
-    if (!status && entries < n)
+    if (shared) MPI_Bcast(&seconds, 1, MPI_DOUBLE, 0, w->comm);
+    sample->operation[IO_OP_READDIR].mine += seconds;
+    each_file(s, step, owner, "stat", look_up, IO_AT_STAT, &sample->operation[IO_OP_STAT].mine);
+    if (io_agree(s->world)) return -1;
+    if (shared) files *= size;
+    /* There may be files of others. On several nodes a client may list what it had cached (NFS). */
+    if (reads && w->nodes == 1 && entries < files)
         io_fail(&s->world->error,
                 "readdir: %s has %" PRIu64 " entries, but stat found %" PRIu64 " files in it", path, entries,
-                n);
+                files);
     return io_agree(s->world);
 }
 

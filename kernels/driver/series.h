@@ -13,8 +13,8 @@ extern const char *const io_operation_names[IO_OPERATIONS];
 bool io_creates_empty(const io_session *session);
 /* Called by all: then creates them. Timed, as what follows. */
 int io_create_series(io_session *session, uint64_t step, io_sample *sample);
-/* Called by all: reads the folder of the owner's files, then stats every file; removes every file of this
- * process. */
+/* Called by all: reads the folder of the owner's files (a shared one: process 0), then stats every file;
+ * removes every file of this process. */
 int io_look_up_series(io_session *session, uint64_t step, uint64_t owner, io_sample *sample);
 int io_remove_series(io_session *session, io_sample *sample);
 

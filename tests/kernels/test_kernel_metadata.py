@@ -215,21 +215,30 @@ LOSES = """
     ENTRY *FUNCTION(DIR *folder) {                                                \\
         ENTRY *(*next)(DIR *) = (ENTRY * (*)(DIR *)) dlsym(RTLD_NEXT, #FUNCTION); \\
         ENTRY *entry = next(folder);                                              \\
-        return entry && strstr(entry->d_name, "00000002") ? next(folder) : entry; \\
+        while (entry && strstr(entry->d_name, "00000002")) entry = next(folder);  \\
+        return entry;                                                             \\
     }
 LOSES(readdir, struct dirent)
 LOSES(readdir64, struct dirent64)
 """
 
 
-def test_a_listing_without_a_file(openmpi: Stack, tmp_path: Path) -> None:
-    """That the file is there is known of its stat."""
+@pytest.mark.parametrize(
+    ("processes", "words", "left", "all_of_it"),
+    [(1, [], 3, 4), (2, [], 6, 8), (2, ["--unique-dir"], 3, 4)],
+)
+def test_a_listing_without_a_file(
+    openmpi: Stack, tmp_path: Path, processes: int, words: list[str], left: int, all_of_it: int
+) -> None:
+    """That each process's third file is there is known of its stat. Of a shared folder all are
+    counted, by one process."""
     folder = tmp_path / "d"
     folder.mkdir()
-    words = ["metadata", "--files", "4", "--method", "posix", "--dir", str(folder)]
+    words = ["metadata", "--files", "4", "--method", "posix", "--dir", str(folder), *words]
     variables = {"LD_PRELOAD": str(library(tmp_path, LOSES))}
-    line = openmpi.run(*words, processes=1, environment=variables).error(1)
-    assert f"readdir: {folder} has 3 entries, but stat found 4 files in it" in line
+    line = openmpi.run(*words, processes=processes, environment=variables).error(1)
+    assert f"readdir: {folder}" in line
+    assert f" has {left} entries, but stat found {all_of_it} files in it" in line
 
 
 @pytest.mark.parametrize("number", [0, FILES - 1])
