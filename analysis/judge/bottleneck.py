@@ -5,10 +5,11 @@ Each cause has an upper bound of the time it explains, and evidence. Causes over
 calls may also be small. Without a trace only the result document is examined.
 """
 
+import math
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,16 +25,17 @@ from ..ledger.traced import load as load_traced
 from ..ledger.verdict import HOLES, READ_SIEVING, SIEVING
 from ..session.model import CEILINGS, DIRECTIONS, Direction
 from ..session.peaks import DISTURBED, SHORT, Peaks, SessionPeak
+from . import slow
 
 Kind = Literal[
-    "sieving", "holes", "small calls", "shared file", "exchange", "straggler", "metadata", "flush",
-    "cold reads", "library", "storage",
+    "sieving", "holes", "small calls", "slow calls", "shared file", "exchange", "straggler",
+    "metadata", "flush", "cold reads", "library", "storage",
 ]  # fmt: skip
 METADATA = ("create", "define", "open", "close")
 # A cause that explains less of the time is dropped.
 LEAST = 0.15
 SMALL = 64 * 1024  # bytes of an average call; file systems work in MiB
-SLOWER = 1.5  # times the mean of all processes: a straggler
+RARE = 10.0  # times the median call
 STEADY = 1.5  # times: ceilings that varied by more explain nothing
 FULL = 0.8  # of the ceiling: the limit is reached
 SHARED = 0.67  # a shared file's speed relative to a file per process; below: sharing is costly
@@ -41,8 +43,8 @@ SHARED = 0.67  # a shared file's speed relative to a file per process; below: sh
 
 @dataclass(frozen=True)
 class Cause:
-    """`share`: the most of the direction's time that it explains. `process`: the slowest, if the
-    trace names it. The other fields are text, and may be empty."""
+    """`share`: the most of the direction's time that it explains. `process`: the slowest, if known.
+    `chance`: that equal ones show it, of what is slow. The rest is text, and may be empty."""
 
     kind: Kind
     direction: Direction
@@ -52,6 +54,9 @@ class Cause:
     calls: str
     says: str
     process: int | None = None
+    host: str = ""
+    file: str = ""
+    chance: float | None = None
 
 
 @dataclass
@@ -71,6 +76,7 @@ class Facts:
     mean: dict[str, float] = field(default_factory=dict)
     several: bool = False  # processes wrote one file by POSIX calls
     shortest: float = SHORT  # seconds of a repeat
+    questions: Sequence[slow.Question] = ()  # the surest first
 
     def part(self, *names: str) -> float:
         """The slowest process's share of the time in these phases."""
@@ -83,6 +89,11 @@ class Facts:
     def rank(self, name: str) -> int | None:
         return self.slowest[name][1] if name in self.slowest else None
 
+    def cause(self, kind: Kind, share: float, layer: str, says: str) -> Cause:
+        """Of moving data, in calls of a layer if one is named."""
+        calls, rank = _calls(self, layer), self.rank(layer)
+        return Cause(kind, self.direction, share, self.direction, layer, calls, says, rank)
+
     @property
     def of_ceiling(self) -> float | None:
         return self.bandwidth / self.ceilings["fpp"] if self.ceilings.get("fpp") else None
@@ -91,6 +102,7 @@ class Facts:
 def facts(document: dict[str, Any], traced: Traced | None, peaks: Peaks) -> list[Facts]:
     """For each direction measured. `peaks`: of the run's session, if known."""
     found = []
+    asked = slow.questions(document, traced)
     for direction in DIRECTIONS:
         samples = [s for s in document["samples"] if s.get(direction)]
         if not samples:
@@ -106,6 +118,7 @@ def facts(document: dict[str, Any], traced: Traced | None, peaks: Peaks) -> list
             {name: (both[0], both[1]) for name, both in phases.items()},
             statistics.median(s[direction]["bandwidth"] for s in samples),
             _ceilings(samples, direction, peaks), shortest=shortest,
+            questions=[one for one in asked if one.direction == direction],
         )  # fmt: skip
         if traced:
             _add_trace(one, traced)
@@ -146,88 +159,95 @@ def _add_trace(one: Facts, traced: Traced) -> None:
 
 
 def causes(one: Facts, reasons: Sequence[str] = ()) -> list[Cause]:
-    """What limited this direction, largest share first; nothing where a repeat was too short.
-    `reasons`: from the ledger's verdict."""
-    if one.shortest < SHORT:
-        return []
+    """What limited this direction, largest share first; where a repeat was too short, only who was
+    slow by a test. `reasons`: from the ledger's verdict."""
+    least = LEAST if one.shortest >= SHORT else math.inf
     found = [cause for ask in _QUESTIONS for cause in ask(one, reasons)]
-    found = [cause for cause in found if cause.share >= LEAST]
+    found = [cause for cause in found if cause.share >= least or cause.chance is not None]
     return sorted(found, key=lambda cause: -round(cause.share, 2))
 
 
 def _more_than_asked(one: Facts, reasons: Sequence[str]) -> Iterator[Cause]:
     """Read-modify-write: gaps between the pieces are read and written back."""
-    kinds: dict[str, Kind] = (
-        {SIEVING: "sieving", HOLES: "holes"}
-        if one.direction == "write"
-        else {READ_SIEVING: "sieving"}
-    )
+    writes = one.direction == "write"
+    kinds: dict[str, Kind] = {SIEVING: "sieving", HOLES: "holes"}
+    kinds = kinds if writes else {READ_SIEVING: "sieving"}
     for reason in reasons:
         kind = next((kind for start, kind in kinds.items() if reason.startswith(start)), None)
         if kind and one.side:
-            locked = kind == "sieving" and one.direction == "write"
-            yield Cause(
-                kind, one.direction, one.layer("POSIX"), one.direction, "MPI-IO",
-                _calls(one, "POSIX"),
-                f"{one.side.amplification or 0:.2f} bytes were moved for each byte of data "
-                f"({reason}){'; each piece is locked for it' if locked else ''}",
-                one.rank("POSIX"),
-            )  # fmt: skip
+            locked = "; each piece is locked for it" * (kind == "sieving" and writes)
+            says = f"{one.side.amplification or 0:.2f} bytes were moved for each byte of data "
+            says += f"({reason}){locked}"
+            yield replace(one.cause(kind, one.layer("POSIX"), "POSIX", says), layer="MPI-IO")
 
 
 def _small(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     layer = one.side.layer("POSIX") if one.side else None
     if layer and layer.calls and layer.bytes / layer.calls < SMALL:
-        size = layer.bytes / layer.calls
-        yield Cause(
-            "small calls", one.direction, one.layer("POSIX"), one.direction, "POSIX",
-            _calls(one, "POSIX"),
-            f"{layer.calls:,} calls moved {size:,.0f} bytes each; a file system is fast from "
-            f"{SMALL // 1024} KiB on",
-            one.rank("POSIX"),
+        yield one.cause(
+            "small calls", one.layer("POSIX"), "POSIX",
+            f"{layer.calls:,} calls moved {layer.bytes / layer.calls:,.0f} bytes each; a file "
+            f"system is fast from {SMALL // 1024} KiB on",
         )  # fmt: skip
+
+
+def _slow_calls(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
+    """Few calls that take much of the time, of the process that spent the most."""
+    if found := slow.latencies(one.document, one.direction):
+        calls = found[0]["calls"] / one.document["system"]["processes"]
+        by_name = [[each["slowest"][name] for each in found] for name in ("p50", "p99", "seconds")]
+        p50, p99, seconds = map(statistics.median, by_name)
+        if calls >= 100 and p99 >= RARE * p50 and calls / 100 * p99 >= LEAST * seconds:
+            yield one.cause(
+                "slow calls", (seconds - calls * p50) * len(found) / one.seconds, "",
+                f"of 100 calls one took {p99:.3g} s or more, and the median one {p50:.3g} s",
+            )  # fmt: skip
 
 
 def _shared(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     """The cost of one shared file on this file system, such as locks."""
     ratio = one.ceilings.get("shared", 0) / one.ceilings.get("fpp", 1)
     if one.several and 0 < ratio < SHARED:
-        yield Cause(
-            "shared file", one.direction, one.layer("POSIX") * (1 - ratio), one.direction, "POSIX",
-            _calls(one, "POSIX"),
+        yield one.cause(
+            "shared file", one.layer("POSIX") * (1 - ratio), "POSIX",
             f"several processes share a file, and a shared file is {percent(ratio)} as fast here "
             "as a file for each process (the peaks): locks of the file system",
-            one.rank("POSIX"),
         )  # fmt: skip
 
 
 def _exchange(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     layer = one.side.layer("MPI-IO") if one.side else None
     if layer and layer.collective:
-        share = one.layer("MPI-IO") - one.layer("POSIX")
-        yield Cause(
-            "exchange", one.direction, share, one.direction, "MPI-IO", _calls(one, "MPI-IO"),
+        yield one.cause(
+            "exchange", one.layer("MPI-IO") - one.layer("POSIX"), "MPI-IO",
             f"collective calls took {percent(one.layer('MPI-IO'))} of the time, and the POSIX "
             f"calls below them {percent(one.layer('POSIX'))}: processes exchange data, and wait "
             "for each other",
-            one.rank("MPI-IO"),
         )  # fmt: skip
 
 
 def _straggler(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
-    """From the document's phases; the trace says which process."""
+    """Who was slow beyond chance, as each kind that is as sure; otherwise what the phases show."""
+    found = [question for question in one.questions if question.is_slow]
+    for question in found:
+        if question.chance == found[0].chance:
+            lost = sum(each.seconds - each.mean for each in question.lost) / one.seconds
+            cause = one.cause("straggler", min(lost, 1.0), "", str(question))
+            named = {"host": question.lost[0].host, question.kind: question.lost[0].member}
+            yield replace(cause, chance=question.chance, **named)
+    measured = [each["slowest"] for each in slow.latencies(one.document, one.direction)]
+    slowest = max(measured, key=lambda each: each["seconds"], default={"process": None})
     for name, (most, mean) in one.phases.items():
-        if most > SLOWER * mean > 0:
-            by_trace = max(
-                (layer for layer in one.slowest if one.mean[layer] > 0),
-                key=lambda layer: one.slowest[layer][0] / one.mean[layer],
-                default="",
-            )
+        moves = name == one.direction
+        if most > slow.SLOWER * mean > 0 and not (found and moves):
+            layers = [layer for layer in one.slowest if moves and one.mean[layer] > 0]
+            layer = max(layers, key=lambda by: one.slowest[by][0] / one.mean[by], default="")
+            asked = [f"; {each}" for each in one.questions if moves and each.kind == "process"]
             yield Cause(
-                "straggler", one.direction, (most - mean) / one.seconds, name, by_trace, "",
+                "straggler", one.direction, (most - mean) / one.seconds, name, layer, "",
                 f"the slowest process was {most / mean:.1f} times as long in {name} as the mean "
-                f"of all ({most:.3g} s to {mean:.3g} s); the others wait",
-                one.rank(by_trace),
+                f"of all ({most:.3g} s to {mean:.3g} s); the others wait{''.join(asked)}",
+                one.rank(layer) if layer or not moves else slowest["process"],
             )  # fmt: skip
 
 
@@ -244,42 +264,33 @@ def _metadata(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
 
 
 def _flush(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
-    yield Cause(
-        "flush", one.direction, one.part("flush"), "flush", "", "",
-        f"waiting for the storage (fsync) took {percent(one.part('flush'))} of the time",
-    )  # fmt: skip
+    says = f"waiting for the storage (fsync) took {percent(one.part('flush'))} of the time"
+    yield replace(one.cause("flush", one.part("flush"), "", says), phase="flush")
 
 
 def _cold(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     if one.direction == "read" and one.document["used"].get("caches") == "dropped":
         share = one.layer("POSIX") if one.slowest else one.part("read")
-        yield Cause(
-            "cold reads", "read", share, "read", "POSIX" if one.slowest else "",
-            _calls(one, "POSIX"),
-            "the data was not in memory (caches were dropped before reading): it came from the "
-            "storage",
-            one.rank("POSIX"),
-        )  # fmt: skip
+        says = "the data came from the storage: caches were dropped before reading"
+        yield one.cause("cold reads", share, "POSIX" if one.slowest else "", says)
 
 
 def _library(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     """Time not spent in calls below the library."""
     top = "MPI-IO" if one.side and one.side.mpiio is not None else "POSIX"
-    method = one.document["asked"]["method"]
+    method, moving = one.document["asked"]["method"], one.part(one.direction)
     if top in one.slowest and method != "posix":
-        yield Cause(
-            "library", one.direction, one.part(one.direction) - one.layer(top), one.direction,
-            method, "",
-            f"moving data took {percent(one.part(one.direction))} of the time, and the {top} calls "
-            f"in it {percent(one.layer(top))}: the rest is work of {method} and of the kernel "
-            "itself",
-        )  # fmt: skip
+        says = (
+            f"moving data took {percent(moving)} of the time, and the {top} calls in it "
+            f"{percent(one.layer(top))}: the rest is work of {method} and of the kernel itself"
+        )
+        yield replace(one.cause("library", moving - one.layer(top), "", says), layer=method)
 
 
 def _storage(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     if one.of_ceiling is not None and one.of_ceiling >= FULL:
-        yield Cause(
-            "storage", one.direction, min(one.of_ceiling, 1.0), one.direction, "", "",
+        yield one.cause(
+            "storage", min(one.of_ceiling, 1.0), "",
             f"it reached {percent(one.of_ceiling)} of the peak, a file for each process: the file "
             "system is the limit",
         )  # fmt: skip
@@ -287,8 +298,8 @@ def _storage(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
 
 # Breaks ties between equal shares: direct evidence first.
 _QUESTIONS: tuple[Callable[[Facts, Sequence[str]], Iterator[Cause]], ...] = (
-    _storage, _more_than_asked, _small, _shared, _exchange, _straggler, _metadata, _flush, _cold,
-    _library,
+    _storage, _more_than_asked, _small, _slow_calls, _shared, _exchange, _straggler, _metadata,
+    _flush, _cold, _library,
 )  # fmt: skip
 
 

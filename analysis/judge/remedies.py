@@ -169,6 +169,9 @@ _REMEDIES: dict[Kind, Callable[[Run, Cause], Remedy]] = {
         run, "posix", "look at that process's node: if the same one is slow with posix, too, "
         "where nobody waits for anybody, it is the machine"
     ),
+    "slow calls": lambda run, _: _calls(
+        run, "posix", "look for what pauses the storage: if posix has such calls, too, it is that"
+    ),
     "flush": lambda run, _: _two(
         run, "-S fsync=false", "the storage is what is slow: if the data need not be safe at "
         "once, leave fsync out", ("true", "false", "fsync"),

@@ -23,7 +23,8 @@ SLACK = 0.05  # seconds: accuracy of the times of Darshan's runtime
 NEEDS = "needs -S dxt=true"
 BYTES: dict[Direction, str] = {"write": "BYTES_WRITTEN", "read": "BYTES_READ"}
 
-Access = tuple[str, Direction, int, float]  # layer, direction, bytes, Unix time of its beginning
+# Layer, direction, bytes, Unix time of its beginning, seconds, process, path.
+Access = tuple[str, Direction, int, float, float, int, str]
 
 
 @dataclass
@@ -71,11 +72,11 @@ def divide(
     if not spans:
         return (), "no phases: the result document has no spans"
     others = {name: Phase("", name) for name in (OUTSIDE, MIXED)}
-    start = {rank: log.start - lag for rank, lag in _lags(log, spans, own).items()}
     if log.segments:
-        source = _accesses(log, spans, own, start, others[OUTSIDE])
+        source = _accesses(log, spans, own, accesses(document, log, own), others[OUTSIDE])
     elif log.heat:
-        source = _bins(log, spans, min(start.values(), default=log.start), others)
+        latest = max(_lags(log, spans, own).values(), default=0.0)
+        source = _bins(log, spans, log.start - latest, others)
     else:
         return (), f"no phases: the trace has no times of accesses: {NEEDS}"
     if not any(phase.layers for phase in phases):
@@ -115,13 +116,13 @@ def _lags(log: Log, spans: list[Span], own: Callable[[str], bool]) -> dict[int, 
 
 
 def _accesses(
-    log: Log, spans: list[Span], own: Callable[[str], bool], start: dict[int, float], outside: Phase
+    log: Log, spans: list[Span], own: Callable[[str], bool], moved: Iterator[Access], outside: Phase
 ) -> str:
     """Add each access to the phase in which it began; returns the source of the phases."""
     begins = [span.begin for span in spans]
     slack = SLACK if log.by_runtime else 0.0
     kept = dict.fromkeys(DIRECTIONS, 0)
-    for layer, direction, size, when in _all_accesses(log, own, start):
+    for layer, direction, size, when, *_ in moved:
         at = bisect_right(begins, when) - 1
         phase = spans[at].phase if at >= 0 and when <= spans[at].end + slack else outside
         phase.layers.setdefault(layer, Moved()).add(direction, size, a_call=True)
@@ -137,16 +138,17 @@ def _accesses(
     return f"each access (DXT){known}" + (f", which has {', '.join(lost)}" if lost else "")
 
 
-def _all_accesses(
-    log: Log, own: Callable[[str], bool], start: dict[int, float]
-) -> Iterator[Access]:
+def accesses(document: dict[str, Any], log: Log, own: Callable[[str], bool]) -> Iterator[Access]:
+    """Of a trace that has them singly, in the clock of the document's spans."""
+    _, spans = _spans(document)
+    lags = _lags(log, spans, own) if spans else {}
     for one in log.segments:
         if own(one.path):
-            zero = start.get(one.rank, log.start)
-            for _, size, when, _ in one.writes:
-                yield one.module, "write", size, zero + when
-            for _, size, when, _ in one.reads:
-                yield one.module, "read", size, zero + when
+            zero = log.start - lags.get(one.rank, 0.0)
+            for _, size, when, end in one.writes:
+                yield one.module, "write", size, zero + when, end - when, one.rank, one.path
+            for _, size, when, end in one.reads:
+                yield one.module, "read", size, zero + when, end - when, one.rank, one.path
 
 
 def _bins(log: Log, spans: list[Span], start: float, others: dict[str, Phase]) -> str:

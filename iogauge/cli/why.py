@@ -3,9 +3,8 @@
 
 import argparse
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
 
 from iogauge.analysis.errors import EXIT_OK, AnalysisError, NothingFoundError
 from iogauge.analysis.judge import bottleneck, remedies
@@ -15,9 +14,7 @@ from iogauge.common.run_folder import DOCUMENT
 
 from . import formats, options
 
-COLUMNS = ("direction", "kind", "share", "phase", "process", "layer", "calls", "says", "try_",
-           "prove")  # fmt: skip
-Row = dict[str, Any]
+COLUMNS = (*(field.name for field in fields(bottleneck.Cause)), "try_", "prove")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +36,10 @@ def run(args: argparse.Namespace) -> int:
     loaded = bottleneck.load(folder)
     place = remedies.run_of(folder, loaded.document)
     found = loaded.causes(_peaks(folder.resolve()))
-    rows = [_row(place, cause) for _, causes in found for cause in causes]
+    rows = [
+        {**asdict(cause), "try_": told.text, "prove": told.commands}
+        for _, causes in found for cause in causes if (told := remedies.remedy(place, cause))
+    ]  # fmt: skip
     if formats.for_programs(args):
         formats.show(args, rows, COLUMNS)
     else:
@@ -57,8 +57,3 @@ def _peaks(folder: Path) -> Peaks:
             if session.name in loader.folders(loader.read_report(report)["session_info"]):
                 return Highest(loader.load_session(report).runs).beside(folder)
     return {}
-
-
-def _row(place: remedies.Run, cause: bottleneck.Cause) -> Row:
-    remedy = remedies.remedy(place, cause)
-    return {**asdict(cause), "try_": remedy.text, "prove": remedy.commands}

@@ -89,11 +89,21 @@ def test_where_nothing_is_planted_nothing_is_found() -> None:
     assert bottleneck.causes(facts()) == []
 
 
+def single_calls(p99: float, calls: int = 2000) -> dict[str, Any]:
+    """A repeat of a second on 2 processes; the slowest spent 0.9 s in its calls."""
+    slowest = {"process": 1, "host": "n0", "seconds": 0.9, "p50": 1e-4, "p99": p99}
+    latency = {"calls": calls, "slowest": slowest}
+    return {"write": {"latency": latency, "phases": {"write": {"mean": 0.9}}}}
+
+
 PLANTED: dict[Kind, Callable[[], list[Cause]]] = {
     "exchange": lambda: bottleneck.causes(
         facts(side=side("write", collective=4), slowest={"POSIX": (0.3, 0), "MPI-IO": (0.9, 1)})
     ),
     "small calls": lambda: bottleneck.causes(facts(side=side("write", posix_calls=65536))),
+    "slow calls": lambda: bottleneck.causes(
+        facts(document=document(samples=[single_calls(0.04)], system={"processes": 2}))
+    ),
     "metadata": lambda: bottleneck.causes(
         facts(phases={"create": (0.5, 0.5), "write": (0.2, 0.2), "close": (0.3, 0.3)},
               slowest={"POSIX": (0.19, 0), "MPI-IO": (0.19, 0)})
@@ -167,6 +177,24 @@ def test_a_straggler_is_named() -> None:
     (found,) = PLANTED["straggler"]()
     assert (found.process, found.phase, found.layer) == (3, "write", "POSIX")
     assert "3.3 times as long in write" in found.says
+
+
+@pytest.mark.parametrize(("p99", "calls"), [(0.0009, 2000), (0.01, 2000), (0.04, 100)])
+def test_calls_are_slow_if_few_take_long_and_much_of_the_time(p99: float, calls: int) -> None:
+    """Of 1000 calls ten take 9 times the median, or 11 % of the time; 50 have no hundredth."""
+    given = document(samples=[single_calls(p99, calls)], system={"processes": 2})
+    assert bottleneck.causes(facts(document=given)) == []
+    (found,) = PLANTED["slow calls"]()
+    # 0.9 s less 1000 calls of the median.
+    assert found.share == pytest.approx(0.8)
+    assert found.says == "of 100 calls one took 0.04 s or more, and the median one 0.0001 s"
+
+
+def test_a_straggler_outside_data_calls_is_not_named_by_them() -> None:
+    held = {cause.kind: cause for cause in bottleneck.causes(
+        facts(phases={"write": (0.1, 0.1), "close": (0.9, 0.2)}, slowest={"POSIX": (0.09, 3)},
+              mean={"POSIX": 0.03}))}  # fmt: skip
+    assert (held["straggler"].phase, held["straggler"].process) == ("close", None)
 
 
 def test_the_parts_of_a_recorded_run_are_those_of_its_document() -> None:

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which process, node or file was slow beyond what equal ones would show by chance.
+
+Only members with equal work are compared, in each repeat: by the document where no process waits
+for another within a call, otherwise by a trace that has single POSIX calls (DXT).
+"""
+
+import statistics
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from ..ledger import phases
+from ..ledger.ledger import own_files
+from ..ledger.traced import Traced
+from ..session.model import DIRECTIONS, Direction
+from ..statistics.slowest import RATE, chance
+
+SLOWER = 1.5  # times the mean of all: less is no cause, however often
+EQUAL = 1.1  # times as much work, at most
+KINDS = {"process": "process {0}{1}", "host": "host {0}", "file": "file {0}"}
+
+
+class Round(NamedTuple):
+    member: Any  # the slowest
+    seconds: float
+    mean: float  # seconds, of all
+    host: str = ""
+
+
+@dataclass(frozen=True)
+class Question:
+    """Whether one of `members` is slow. `asked`: how many questions the run was asked."""
+
+    kind: str
+    direction: Direction
+    members: int
+    rounds: Sequence[Round]
+    asked: int = 1
+
+    @property
+    def lost(self) -> list[Round]:
+        """The rounds of the one that was the slowest most often."""
+        most = statistics.mode(one.member for one in self.rounds)
+        return [one for one in self.rounds if one.member == most]
+
+    @property
+    def chance(self) -> float:
+        return chance(len(self.lost), len(self.rounds), self.members, self.asked)
+
+    @property
+    def is_slow(self) -> bool:
+        factor = statistics.median(one.seconds / one.mean for one in self.lost)
+        return self.chance <= RATE and factor >= SLOWER
+
+    def __str__(self) -> str:
+        member, *_, host = self.lost[0]
+        who = KINDS[self.kind].format(member, f" on host {host}" if host else "")
+        slow = f"{' is slow: it' * self.is_slow} was the slowest in {len(self.lost)}"
+        return f"{who}{slow} of {len(self.rounds)} repeats (by chance: {self.chance:.1g})"
+
+
+def questions(document: dict[str, Any], traced: Traced | None) -> list[Question]:
+    """Together they accuse an equal member in RATE of all runs at most. The surest first."""
+    found: list[Question] = []
+    for direction in DIRECTIONS:
+        known = list(_of_document(document, direction))
+        more = _of_trace(traced, direction) if traced else ()
+        found += [*known, *(one for one in more if not known or one.kind == "file")]
+    return sorted((replace(one, asked=len(found)) for one in found), key=lambda one: one.chance)
+
+
+def latencies(document: dict[str, Any], direction: Direction) -> list[dict[str, Any]]:
+    """Of single calls, in all repeats that measured them; `mean`: seconds of a process."""
+    sides = [sample.get(direction) or {} for sample in document["samples"]]
+    return [{**side["latency"], "mean": side["phases"][direction]["mean"]} for side in sides
+            if side.get("latency")]  # fmt: skip
+
+
+def _of_document(document: dict[str, Any], direction: Direction) -> Iterator[Question]:
+    asked, found = document["asked"], latencies(document, direction)
+    rounds = [Round(most["process"], most["seconds"], one["mean"], most["host"]) for one in found
+              if one["mean"] and (most := one["slowest"])]  # fmt: skip
+    alone = asked.get("mode") == "independent" and asked["method"] != "adios2"
+    if rounds and (alone or asked["method"] in ("posix", "posix-shared")):
+        processes, nodes = (document["system"][name] for name in ("processes", "nodes"))
+        largest = document["memory"]["data"] * asked["steps"] * processes
+        if processes > 1 and largest <= EQUAL * document["payload"]["bytes"]:
+            yield Question("process", direction, processes, rounds)
+            if nodes > 1 and processes % nodes == 0:
+                yield Question(
+                    "host", direction, nodes, [r._replace(member=r.host) for r in rounds]
+                )
+
+
+def _of_trace(traced: Traced, direction: Direction) -> Iterator[Question]:
+    document = traced.document
+    spans = [(sample.get(direction) or {}).get("spans") for sample in document["samples"]]
+    begins = [repeat[0]["begin"] for repeat in spans if repeat]
+    works: dict[str, list[dict[Any, list[float]]]] = {  # seconds, bytes, calls
+        kind: [defaultdict(lambda: [0.0, 0, 0]) for _ in begins] for kind in ("process", "file")
+    }
+    for access in phases.accesses(document, traced.log, own_files(document)):
+        layer, moves, size, when, seconds, rank, path = access
+        at = bisect_right(begins, when) - 1
+        if layer == "POSIX" and moves == direction and at >= 0:
+            for did in (works["process"][at][rank], works["file"][at][path]):
+                did[:] = did[0] + seconds, did[1] + size, did[2] + 1
+    for kind, repeats in works.items():
+        equal = set.intersection(*map(_equal, repeats)) if repeats else set()
+        rounds = []
+        for work in repeats if len(equal) > 1 else ():
+            *_, second, most = sorted((work[name][0], name) for name in equal)
+            mean = statistics.fmean(work[name][0] for name in equal)
+            rounds += [Round(most[1], most[0], mean)] * (most[0] > second[0])
+        if rounds:  # none where the clock is too coarse
+            yield Question(kind, direction, len(equal), rounds)
+
+
+def _equal(work: dict[Any, list[float]]) -> set[Any]:
+    """Those that moved as much in as many calls as the busiest."""
+    least = [max(each) / EQUAL for each in zip(*work.values(), strict=True)]
+    return {name for name, did in work.items() if did[1] >= least[1] and did[2] >= least[2]}
