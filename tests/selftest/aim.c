@@ -83,7 +83,7 @@ static bool path_of(int fd, int folder, const char *path, char out[4096]) {
 
 static bool is_below(const char *path) {
     size_t n = strlen(plan.below);
-    return !strncmp(path, plan.below, n) && path[n] == '/';
+    return !strncmp(path, plan.below, n) && (path[n] == '/' || !path[n]);
 }
 
 bool inj_aim(inj_call call, int fd, int folder, const char *path, inj_shot *shot) {

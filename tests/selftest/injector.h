@@ -11,7 +11,8 @@
  *   rank CALL:FAULT number offset bytes begin path
  * where offset and bytes are those of what became wrong, or was not moved (-1 0 for a call without data), and
  * begin is where the call begins (-1 without data).
- * `any:count` makes nothing go wrong: each process leaves a line `rank CALL number` for each kind of call.
+ * FOLDER may be a file. `any:count` makes nothing go wrong: each process leaves a line `rank CALL number` for
+ * each kind of call.
  *
  * Before the embedded recorder in LD_PRELOAD it would stand for a broken library; after it, which is what it
  * is for, it stands for the storage: the recorder sees what the library asked for. */
