@@ -159,12 +159,12 @@ def _add_trace(one: Facts, traced: Traced) -> None:
 
 
 def causes(one: Facts, reasons: Sequence[str] = ()) -> list[Cause]:
-    """What limited this direction, largest share first; where a repeat was too short, only who was
-    slow by a test. `reasons`: from the ledger's verdict."""
+    """Who was slow by a test, then the largest share first; where a repeat was too short, only the
+    former. `reasons`: of the ledger's verdict."""
     least = LEAST if one.shortest >= SHORT else math.inf
     found = [cause for ask in _QUESTIONS for cause in ask(one, reasons)]
     found = [cause for cause in found if cause.share >= least or cause.chance is not None]
-    return sorted(found, key=lambda cause: -round(cause.share, 2))
+    return sorted(found, key=lambda c: (c.chance is None or c.share < LEAST, -round(c.share, 2)))
 
 
 def _more_than_asked(one: Facts, reasons: Sequence[str]) -> Iterator[Cause]:
@@ -322,7 +322,7 @@ class Loaded:
     note: str
 
     def causes(self, peaks: Peaks) -> list[tuple[Facts, list[Cause]]]:
-        """What limited each direction, largest share first."""
+        """What limited each direction, as `causes` sorts it."""
         reasons = self.trace.judgement.reasons if self.trace else ()
         found = facts(self.document, self.trace, peaks)
         return [(one, causes(one, reasons)) for one in found]

@@ -166,8 +166,8 @@ _REMEDIES: dict[Kind, Callable[[Run, Cause], Remedy]] = {
         run, "posix", "a file for each process, or fewer writers (hint cb_nodes)"
     ),
     "straggler": lambda run, _: _calls(
-        run, "posix", "look at that process's node: if the same one is slow with posix, too, "
-        "where nobody waits for anybody, it is the machine"
+        run, "posix", "look at its node, or where the file lies: if the same one is slow with "
+        "posix, too, where nobody waits for anybody, it is the machine"
     ),
     "slow calls": lambda run, _: _calls(
         run, "posix", "look for what pauses the storage: if posix has such calls, too, it is that"

@@ -102,6 +102,14 @@ def test_a_slow_process_is_named_with_its_host() -> None:
     )
 
 
+def test_who_is_slow_by_a_test_is_said_however_small_the_share() -> None:
+    """Moving data is a fiftieth of the time; elsewhere is no cause, either."""
+    run = document({"write": equal(1, 8, 8, slower=3)})
+    for sample in run["samples"]:
+        sample["write"]["seconds"] *= 50
+    assert named(run) == [("write", 1, "n0")]
+
+
 def test_a_slow_host_is_named_where_its_processes_take_turns() -> None:
     seconds = equal(3, 12, 16)
     seconds[:, 4:8] *= 3
