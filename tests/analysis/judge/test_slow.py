@@ -50,7 +50,7 @@ def document(seconds: dict[str, Floats], nodes: int = 1, **asked: Any) -> dict[s
 
 def named(run: dict[str, Any]) -> list[tuple[str, int | None, str]]:
     """Direction, process and host of each that is accused."""
-    causes = [cause for one in bottleneck.facts(run, None) for cause in bottleneck.causes(one)]
+    causes = [cause for one in bottleneck.facts(run, None, {}) for cause in bottleneck.causes(one)]
     return [(c.direction, c.process, c.host) for c in causes if c.chance is not None]
 
 
@@ -94,7 +94,7 @@ def test_equal_processes_are_accused_at_most_once_in_20_runs(
 def test_a_slow_process_is_named_with_its_host() -> None:
     run = document({"write": equal(1, 8, 8, slower=3), "read": equal(2, 8, 8)}, nodes=4)
     assert named(run) == [("write", 1, "n0")]
-    (cause,) = [c for c in bottleneck.causes(bottleneck.facts(run, None)[0]) if c.chance]
+    (cause,) = [c for c in bottleneck.causes(bottleneck.facts(run, None, {})[0]) if c.chance]
     # 4 questions, 8 processes, all of 8 rounds; it took 3 times as long as 7 of 8 others.
     assert cause.chance == pytest.approx(4 * 8 / 8**8)
     assert cause.says == (
@@ -125,7 +125,7 @@ def test_what_is_slower_by_little_is_no_cause() -> None:
 def test_few_repeats_accuse_nobody_and_say_so() -> None:
     run = document({"write": equal(4, 2, 4, slower=5)})
     assert named(run) == []
-    (cause,) = bottleneck.causes(bottleneck.facts(run, None)[0])
+    (cause,) = bottleneck.causes(bottleneck.facts(run, None, {})[0])
     assert (cause.kind, cause.process) == ("straggler", 1), "the document's slowest"
     # Both rounds by one of four: 4 * (1/4)^2.
     assert "process 1 on host n0 was the slowest in 2 of 2 repeats (by chance: 0.2)" in cause.says
