@@ -186,10 +186,10 @@ replay-faithful: setup ### a program beside its replay, both traced: calls, byte
 	@$(PYTHON) -m tools.replay_faithful $(ARGS)
 
 replay-size: setup ### plan the replay of 10^7 accesses of 4,096 processes: seconds and memory (ARGS='--accesses 100000')
-	@$(PYTHON) -m tools.sizes replay $(ARGS)
+	@$(PYTHON) -m tests.sizes replay $(ARGS)
 
 blame-size: setup ### find who raced among 10^6 accesses of 64 processes: seconds (ARGS='--accesses 100000')
-	@$(PYTHON) -m tools.sizes blame $(ARGS)
+	@$(PYTHON) -m tests.sizes blame $(ARGS)
 
 simulate: setup-test ### what the statistics promise, simulated; the tables of docs/analysis.md (3 minutes)
 	@$(PYTHON) -m tools.simulate $(ARGS)

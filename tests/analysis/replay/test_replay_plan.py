@@ -231,7 +231,7 @@ def test_a_large_log_needs_little_memory() -> None:
 
     def sized(accesses: int, most_mib: int) -> subprocess.CompletedProcess[str]:
         words = ["--processes", "64", "--accesses", str(accesses), "--most-seconds", "inf"]
-        command = [sys.executable, "-m", "tools.sizes", "replay", *words]
+        command = [sys.executable, "-m", "tests.sizes", "replay", *words]
         command += ["--most-mib", str(most_mib)]
         return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How long it takes to plan the replay of a large trace, or to find who raced in one.
 
-    python -m tools.sizes replay|blame [--processes N] [--accesses N] [--most-seconds S]
+    python -m tests.sizes replay|blame [--processes N] [--accesses N] [--most-seconds S]
                                        [--most-mib N] [--races N]
 
 A Darshan log is made up: every process writes its part of one shared file, half of them block by
@@ -83,7 +83,7 @@ def with_races(process: RawProcess, each: int, races: int) -> None:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tools.sizes")
+    parser = argparse.ArgumentParser(prog="python -m tests.sizes")
     parser.add_argument("what", choices=WORDS)
     parser.add_argument("--processes", type=int)
     parser.add_argument("--accesses", type=int, help="of all processes")
