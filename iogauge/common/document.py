@@ -25,9 +25,9 @@ WHAT = "result document"
 STOPPED = ("error", "hung")
 
 # What iokernel prints when --start-limit is over or MPI_Init calls exit (kernels/driver/startup.c),
-# and what Open MPI prints, whose MPI_Init ends the process at once.
+# and what Open MPI prints, whose MPI_Init ends the process at once (and can lose either line).
 NOT_STARTED = re.compile(r"iokernel: error: .+ on (\S+) \(pid \d+\): MPI did not start: (.+)")
-OPEN_MPI = re.compile(r"\[([^]:]+):\d+\] \*\*\* An error occurred in (MPI_Init)")
+OPEN_MPI = re.compile(r"\[([^]:]+):\d+\] \*\*\* An error occurred in MPI_Init|MPI_INIT failed for")
 
 # Counts are 64-bit; no time, rate or size that can be measured is beyond this either.
 MOST = 2**63
@@ -76,7 +76,8 @@ def not_started(stderr: str) -> str:
     if found := NOT_STARTED.search(stderr):
         return one_line(f"MPI did not start on {found[1]}: {found[2]}")
     found = OPEN_MPI.search(stderr)
-    return f"MPI did not start on {plain(found[1])}: {found[2]} failed" if found else ""
+    where = f" on {plain(found[1])}" if found and found[1] else ""
+    return f"MPI did not start{where}: MPI_Init failed" if found else ""
 
 
 def load(path: Path) -> dict[str, Any]:
