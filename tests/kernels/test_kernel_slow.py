@@ -106,7 +106,7 @@ def test_each_50th_write_20_ms_slower(
 ) -> None:
     plan = Plan("write", "slow", every=50, times=None, milliseconds=20)
     words = ["--method", "posix"]
-    folder = run(stack, injector, tmp_path, plan, *words, repeats=1, calls=200)
+    folder = run(stack, injector, tmp_path, plan, *words, repeats=1, calls=400)
     text, rows = why(folder, capsys)
     assert {"slow calls"} <= {row["kind"] for row in rows}
     assert accused(rows) == set()
