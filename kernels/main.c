@@ -28,8 +28,10 @@
 /* After a failure, libraries may wait for processes that never arrive. */
 #define SECONDS_TO_END 3
 
-/* The current run, for signal handlers. They take no argument, so this is the only state at file scope. */
+/* The current run, and whether MPI_Init is running, for handlers. They take no argument, so this is the only
+ * state at file scope. */
 static const io_world *running;
+static bool starting;
 
 static void on_crash(int number, siginfo_t *info, void *context) {
     (void)context;
@@ -71,6 +73,11 @@ static int launched_rank(void) {
     return -1;
 }
 
+/* MPI_Init ends a process that it cannot start; what the MPI prints of that differs. */
+static void end_within_init(void) {
+    if (starting) io_startup_failed(launched_rank(), "MPI_Init failed");
+}
+
 /* Without MPI all processes of a launcher do the same work, and only the first one prints. */
 static bool is_first_process(void) { return launched_rank() <= 0; }
 
@@ -107,7 +114,9 @@ static int run_with_mpi(io_run *run, io_error *error, int (*run_all)(io_run *, i
     io_guard *guard = NULL;
     int status;
     io_startup *startup = io_startup_watch(run->start_limit, launched_rank());
+    starting = !atexit(end_within_init);
     MPI_Init(NULL, NULL);
+    starting = false;
     io_startup_initialized(startup);
     io_world_start(&world);
     running = &world;

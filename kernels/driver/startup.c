@@ -73,7 +73,7 @@ struct io_startup {
     pthread_cond_t wake;
 };
 
-static void print_cause(int rank, const char *cause) {
+void io_startup_failed(int rank, const char *cause) {
     char line[IO_HOST_NAME + 512], host[IO_HOST_NAME] = "?", who[32] = "a process";
     gethostname(host, sizeof host - 1);
     if (rank >= 0) snprintf(who, sizeof who, "process %d", rank);
@@ -85,19 +85,12 @@ static void print_cause(int rank, const char *cause) {
     sleep(1); /* launchers drop output that they have not forwarded when the job ends */
 }
 
-/* MPI_Init ends a process that it cannot start; what the MPI prints of that differs. */
-static bool in_init;
-static int own_rank;
-static void end_within_init(void) {
-    if (in_init) print_cause(own_rank, "MPI_Init failed");
-}
-
 static _Noreturn void give_up(const io_startup *s) {
     char cause[128];
     snprintf(cause, sizeof cause, "%s within %g s (--start-limit)",
              s->initialized ? "MPI_Init returned, but not all processes arrived" : "MPI_Init did not return",
              s->limit);
-    print_cause(s->rank, cause);
+    io_startup_failed(s->rank, cause);
     _exit(EXIT_FAILURE);
 }
 
@@ -133,8 +126,6 @@ static bool start_thread(io_startup *s) {
 }
 
 io_startup *io_startup_watch(double limit, int rank) {
-    own_rank = rank;
-    in_init = !atexit(end_within_init);
     io_startup *s = limit > 0 ? calloc(1, sizeof *s) : NULL;
     if (!s) return NULL;
     s->limit = limit;
@@ -148,7 +139,6 @@ io_startup *io_startup_watch(double limit, int rank) {
 }
 
 void io_startup_initialized(io_startup *s) {
-    in_init = false;
     if (s) s->initialized = true;
 }
 

@@ -5,6 +5,7 @@ does a call. Files that use each other stand in no circle, inside a folder eithe
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -115,6 +116,16 @@ def test_what_is_linked_was_seen(openmpi: Stack) -> None:
     assert sum(map(len, linked.values())) > 300
     for path, used in linked.items():
         assert used <= seen[path], f"{path}: {used - seen[path]}"
+
+
+def test_state_at_file_scope_is_main_s_alone(mpich: Stack) -> None:
+    """Handlers take no argument. The recorder, which is loaded into other programs, is apart."""
+    found = set()
+    for path in (mpich.build / "CMakeFiles" / "iokernel.dir").rglob("*.c.o"):
+        table = subprocess.run(["objdump", "-t", path], capture_output=True, text=True, check=True)
+        names = re.findall(r" O \.(?:bss|data)\s+\w+ (\S+)$", table.stdout, re.MULTILINE)
+        found |= {(path.name.removesuffix(".o"), name) for name in names}
+    assert found == {("main.c", "running"), ("main.c", "starting")}
 
 
 CIRCLES = {
