@@ -5,12 +5,14 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from statistics import median
 from typing import TypeVar
 
 from iogauge.common.text import plain, plain_lines
 
 EVERY = 10.0  # seconds between two lines
-RECENT = 20  # items that the time left is estimated from
+RECENT, LEAST = 20, 6  # items that the time left is estimated from
 T = TypeVar("T")
 
 
@@ -61,14 +63,14 @@ class Bar:
         self.at(done, total, ", ".join(filter(None, parts)))
 
     def left(self, done: int, total: int) -> str:
-        """About how long, from what the last ones took."""
+        """About how long, from what the last ones took; builds are few, and long."""
         now = time.monotonic()
         if not self.ends or done != self.ends[-1][1]:
             self.ends.append((now, done))
-        (began, first), (last, _) = self.ends[0], self.ends[-1]
-        if not first < done < total:
+        each = [(b - a) / (n - m) for (a, m), (b, n) in pairwise(self.ends) if n > m]
+        if len(each) < LEAST or done >= total:
             return ""
-        left = (total - done) * (last - began) / (done - first) - (now - last)
+        left = (total - done) * median(each) - (now - self.ends[-1][0])
         return f"about {clock(max(left, 0))} left"
 
     def say(self, text: str) -> None:

@@ -105,6 +105,20 @@ def test_a_line_every_ten_seconds(
     assert lines[1] == "run: 20 of 100, about 1:20 left, S3d"
 
 
+def test_builds_do_not_make_the_rest_seem_long(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two of a minute, then cases of a second each. Of few cases nothing is said."""
+    now, said = [0.0], []
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    bar = Bar("run")
+    for done, seconds in enumerate((0, 60, 60, *[1] * 9)):
+        now[0] += seconds
+        said.append(bar.left(done, 112))
+    assert said[:7] == [*[""] * 6, "about 1:46 left"]
+    assert capsys.readouterr().err == ""
+
+
 def test_the_end_of_the_log_where_there_is_no_report(tmp_path: Path, bar: Bar) -> None:
     with Lines(tmp_path / "1.log", bar, [], 1) as lines:
         write(lines, "a\n\nreframe: error: unrecognized arguments: --no\nb\n")
