@@ -85,8 +85,11 @@ def three(value: float) -> str:
 
 
 def ratio(value: float, verdict: str) -> str:
-    """Two significant digits while it is not decided yet: 21, 1.1, 150."""
-    return f"{float(f'{value:.2g}'):g}" if verdict == "not decided yet" else three(value)
+    """Two significant digits while it is not decided yet: 0.90, 1.0, 21, 150."""
+    if verdict != "not decided yet":
+        return three(value)
+    two = float(f"{value:.2g}")
+    return f"{two:#.2g}".rstrip(".") if two < 100 else f"{two:g}"
 
 
 def percent(value: float, decimals: int = 0) -> str:
