@@ -35,7 +35,7 @@ from iogauge.analysis.darshan.raw import (
 )  # fmt: skip
 from iogauge.analysis.darshan.views import places
 from iogauge.cli.main import main
-from tools import sizes
+from tests import sizes
 
 FILES = ["/fs/a", "/fs/b"]
 EVENT_FIELDS = [
