@@ -104,6 +104,11 @@ int io_configure(io_run *run, uint64_t processes, io_error *error) {
                              "--io-group needs a file per process, but method %s writes one shared "
                              "file; omit it, or use --method posix",
                              c->method->name);
+    if (c->pattern->creates_empty && c->pattern->creates_empty(c->state) && c->method->traits & IO_FOLDER)
+        return io_fail_usage(error,
+                             "--create-empty creates files, but method %s writes directories; omit it, or "
+                             "use --method posix",
+                             c->method->name);
     if (check_buffer(run, error)) return -1;
     if (!run->plan && (__builtin_mul_overflow(c->common.repeats, c->steps, &all) || all > INT64_MAX / 4096))
         return io_fail_usage(error,

@@ -12,6 +12,7 @@
 #include "driver/own_files.h"
 #include "driver/pulse.h"
 #include "driver/run_files.h"
+#include "driver/turns.h"
 
 const char *const io_operation_names[IO_OPERATIONS] = {
     [IO_OP_CREATE] = "create", [IO_OP_READDIR] = "readdir", [IO_OP_STAT] = "stat",
@@ -56,11 +57,13 @@ bool io_creates_empty(const io_session *s) {
 int io_create_series(io_session *s, uint64_t step, io_sample *sample) {
     if (!io_creates_empty(s)) return 0;
     s->created = step + 1;
-    if (!io_make_directory(s, step)) {
-        MPI_Barrier(s->world->comm);
+    int status = io_make_directory(s, step);
+    MPI_Barrier(s->world->comm);
+    if (io_take_turn(s)) status = -1;
+    if (!status)
         each_file(s, step, (uint64_t)s->world->rank, "create", create_empty, IO_AT_CREATE,
                   &sample->operation[IO_OP_CREATE].mine);
-    }
+    io_pass_turn(s);
     return io_agree(s->world);
 }
 
@@ -71,7 +74,10 @@ static int read_folder(io_session *s, const char *path, uint64_t *entries, doubl
     DIR *folder = opendir(path);
     if (!folder) return io_fail_errno(&s->world->error, "opendir", path, errno);
     errno = 0;
-    for (const struct dirent *entry; (entry = readdir(folder));) *entries += *entry->d_name != '.';
+    for (const struct dirent *entry; (entry = readdir(folder));) {
+        io_now_at(s->world, IO_AT_READDIR);
+        *entries += *entry->d_name != '.';
+    }
     int failed = errno;
     closedir(folder);
     *seconds += MPI_Wtime() - began;

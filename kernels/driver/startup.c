@@ -16,7 +16,7 @@
 
 #define CHECKS 8 /* checks per limit, but at least one per second */
 /* Most launchers end the job when one process ends. Processes give up at different times, so that only one
- * line is printed. */
+ * line is printed; where MPI_Init ends them, each prints its own. */
 #define SECONDS_APART 2
 
 /* The MPIs that loaded libraries, or those that they need, have. */

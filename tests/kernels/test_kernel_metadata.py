@@ -241,6 +241,34 @@ def test_a_listing_without_a_file(
     assert f" has {left} entries, but stat found {all_of_it} files in it" in line
 
 
+FULL = """
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int mkdir(const char *path, unsigned mode) {
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    if (rank && *rank == '1' && strstr(path, "metadata_")) { errno = ENOSPC; return -1; }
+    return syscall(SYS_mkdirat, -100, path, mode);
+}
+"""
+
+
+@pytest.mark.parametrize("words", [[], ["--create-empty"]])
+def test_a_directory_that_one_process_cannot_make(
+    openmpi: Stack, tmp_path: Path, words: list[str]
+) -> None:
+    """The others do not wait for it, and nothing is left."""
+    folder = tmp_path / "d"
+    folder.mkdir()
+    words = ["metadata", "--files", "2", "--unique-dir", "--method", "posix", *words]
+    variables = {"LD_PRELOAD": str(library(tmp_path, FULL))}
+    done = openmpi.run(*words, "--dir", str(folder), processes=2, environment=variables)
+    assert "process 1" in done.stderr and "mkdir: No space left on device" in done.stderr
+    assert list(folder.iterdir()) == []
+
+
 @pytest.mark.parametrize("number", [0, FILES - 1])
 def test_a_short_file_is_named(
     openmpi: Stack, kept: Path, unique: bool, options: list[str], number: int
