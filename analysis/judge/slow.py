@@ -20,6 +20,7 @@ from ..statistics.slowest import RATE, chance
 
 SLOWER = 1.5  # times the mean of all: less is no cause, however often
 EQUAL = 1.1  # times as much work, at most
+UNEVEN = ("extents", "file", "replay")  # whose processes may differ in calls
 KINDS = {"process": "process {0}{1}", "host": "host {0}", "file": "file {0}"}
 
 
@@ -41,24 +42,24 @@ class Question:
     asked: int = 1
 
     @property
-    def lost(self) -> list[Round]:
+    def slowest_in(self) -> list[Round]:
         """The rounds of the one that was the slowest most often."""
         most = statistics.mode(one.member for one in self.rounds)
         return [one for one in self.rounds if one.member == most]
 
     @property
     def chance(self) -> float:
-        return chance(len(self.lost), len(self.rounds), self.members, self.asked)
+        return chance(len(self.slowest_in), len(self.rounds), self.members, self.asked)
 
     @property
     def is_slow(self) -> bool:
-        factor = statistics.median(one.seconds / one.mean for one in self.lost)
+        factor = statistics.median(one.seconds / one.mean for one in self.slowest_in)
         return self.chance <= RATE and factor >= SLOWER
 
     def __str__(self) -> str:
-        member, *_, host = self.lost[0]
+        member, *_, host = self.slowest_in[0]
         who = KINDS[self.kind].format(member, f" on host {host}" if host else "")
-        slow = f"{' is slow: it' * self.is_slow} was the slowest in {len(self.lost)}"
+        slow = f"{' is slow: it' * self.is_slow} was the slowest in {len(self.slowest_in)}"
         return f"{who}{slow} of {len(self.rounds)} repeats (by chance: {self.chance:.1g})"
 
 
@@ -84,12 +85,13 @@ def _of_document(document: dict[str, Any], direction: Direction) -> Iterator[Que
     rounds = [Round(most["process"], most["seconds"], one["mean"], most["host"]) for one in found
               if one["mean"] and (most := one["slowest"])]  # fmt: skip
     alone = asked.get("mode") == "independent" and asked["method"] != "adios2"
-    if rounds and (alone or asked["method"] in ("posix", "posix-shared")):
+    alone = alone or asked["method"] in ("posix", "posix-shared")
+    if rounds and alone and asked["pattern"] not in UNEVEN:
         processes, nodes = (document["system"][name] for name in ("processes", "nodes"))
         largest = document["memory"]["data"] * asked["steps"] * processes
         if processes > 1 and largest <= EQUAL * document["payload"]["bytes"]:
             yield Question("process", direction, processes, rounds)
-            if nodes > 1 and processes % nodes == 0:
+            if nodes > 1 and processes == nodes * document["system"]["processes_per_node"]:
                 yield Question(
                     "host", direction, nodes, [r._replace(member=r.host) for r in rounds]
                 )
@@ -99,13 +101,14 @@ def _of_trace(traced: Traced, direction: Direction) -> Iterator[Question]:
     document = traced.document
     spans = [(sample.get(direction) or {}).get("spans") for sample in document["samples"]]
     begins = [repeat[0]["begin"] for repeat in spans if repeat]
+    ends = [max(span["end"] for span in repeat) + phases.SLACK for repeat in spans if repeat]
     works: dict[str, list[dict[Any, list[float]]]] = {  # seconds, bytes, calls
         kind: [defaultdict(lambda: [0.0, 0, 0]) for _ in begins] for kind in ("process", "file")
     }
     for access in phases.accesses(document, traced.log, own_files(document)):
         layer, moves, size, when, seconds, rank, path = access
         at = bisect_right(begins, when) - 1
-        if layer == "POSIX" and moves == direction and at >= 0:
+        if layer == "POSIX" and moves == direction and at >= 0 and when <= ends[at]:
             for did in (works["process"][at][rank], works["file"][at][path]):
                 did[:] = did[0] + seconds, did[1] + size, did[2] + 1
     for kind, repeats in works.items():

@@ -37,8 +37,10 @@ def document(seconds: dict[str, Floats], nodes: int = 1, **asked: Any) -> dict[s
                 "latency": latency}  # fmt: skip
 
     return {
-        "asked": {"method": "posix", "mode": None, "steps": 1, **asked},
-        "system": {"processes": processes, "nodes": nodes},
+        "asked": {"pattern": "s3d", "method": "posix", "mode": None, "steps": 1, **asked},
+        "system": {
+            "processes": processes, "nodes": nodes, "processes_per_node": -(-processes // nodes),
+        },
         "memory": {"data": 100}, "payload": {"bytes": 100 * processes},
         "used": {"caches": "cached"}, "file_count": 1,
         "samples": [
@@ -114,6 +116,19 @@ def test_a_slow_host_is_named_where_its_processes_take_turns() -> None:
     seconds = equal(3, 12, 16)
     seconds[:, 4:8] *= 3
     assert named(document({"write": seconds}, nodes=4)) == [("write", None, "n1")]
+
+
+def test_hosts_of_unequal_numbers_of_processes_are_not_compared() -> None:
+    """One that has three of four processes has the slowest more often."""
+    run = document({"write": equal(5, 20, 4, slower=3)}, nodes=2)
+    run["system"]["processes_per_node"] = 3
+    kinds = {one.kind for one in slow.questions(run, None)}
+    assert kinds == {"process"} and named(run) == [("write", 1, "n0")]
+
+
+def test_processes_that_may_differ_in_calls_are_not_compared() -> None:
+    for pattern in ("extents", "file", "replay"):
+        assert not named(document({"write": equal(1, 8, 8, slower=3)}, pattern=pattern))
 
 
 def test_what_is_slower_by_little_is_no_cause() -> None:
