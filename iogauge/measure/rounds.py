@@ -37,7 +37,8 @@ LEAST = 0.5  # of the first round's time: the later ones may take that in any ca
 PART = 1 / 4  # of the later rounds' time, for peak tests and what was disturbed
 TWICE = (0, ROUNDS - 2)  # the rounds that have them
 START = 4.0  # seconds until ReFrame measures
-VALUED = ("-n", "--name", REPORT_OPTION)  # options of the first round that the others have anew
+# Options of the first round that the others have anew, or not: a retry is no round.
+VALUED = ("-n", "--name", "--max-retries", REPORT_OPTION)
 
 Json = dict[str, Any]
 
@@ -206,8 +207,10 @@ def run(child: Child, words: Sequence[str], output: Path, done: Measured, second
         return 0  # nothing to decide between
     also = [job for job in also if job not in chosen]
     tests, again = (len({*also, *chosen} & {*of}) for of in (peaks, slow))
-    say(f"{ROUNDS - 1} more rounds of the {len(chosen)} jobs that can decide an answer; two also "
-        f"have {tests} peak tests; of {len(slow)} disturbed jobs {again} run again")  # fmt: skip
+    what = [f"{ROUNDS - 1} more rounds of the {len(chosen)} jobs that can decide an answer"]
+    what += [f"{tests} peak tests run in two of them"] * bool(tests)
+    what += [f"of {len(slow)} disturbed jobs {again} run again"] * bool(slow)
+    say("; ".join(what))
     stacks: dict[str, list[str]] = {}
     for job in (*chosen, *also):
         stacks.setdefault(hashes[job.case], []).append(job.stack)

@@ -55,14 +55,16 @@ def of_round(cases: Iterable[Any], number: int) -> list[Any]:
 def draw() -> None:
     """From now on, where the environment has a seed."""
     run_all = Runner._runall
-    if seed() is None or hasattr(run_all, KEPT):
+    if (seed() is None and not os.environ.get(SOME)) or hasattr(run_all, KEPT):
         return
     rounds = itertools.count()
 
     def in_order(self: Any, cases: Iterable[Any], *args: Any) -> Any:
         number = next(rounds)
-        chance = random.Random(f"{seed()} {number}")
-        return run_all(self, drawn(of_round(cases, number), chance), *args)
+        cases = of_round(cases, number)
+        if seed() is not None:
+            cases = drawn(cases, random.Random(f"{seed()} {number}"))
+        return run_all(self, cases, *args)
 
     setattr(in_order, KEPT, True)
     Runner._runall = in_order

@@ -66,3 +66,19 @@ def test_some_jobs_run_in_some_rounds_only(monkeypatch: pytest.MonkeyPatch) -> N
     assert of(1) == of(4) == (["x a", "y b"], 2)
     monkeypatch.delenv(order.SOME)
     assert of(1) == of(0)
+
+
+def test_some_rounds_hold_without_a_drawn_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`iogauge run -- --exec-order=name` has no seed."""
+    ran: list[list[str]] = []
+    runner = SimpleNamespace(_runall=lambda self, cases: ran.append(
+        [one.environ.name for one in cases]))  # fmt: skip
+    monkeypatch.setattr(order, "Runner", runner)
+    monkeypatch.delenv(order.SEED, raising=False)
+    monkeypatch.setenv(order.SOME, "0,5 x:b")
+    order.draw()
+    made = [SimpleNamespace(check=SimpleNamespace(hashcode="x"), deps=[],
+                            environ=SimpleNamespace(name=stack)) for stack in "ab"]  # fmt: skip
+    for _ in range(6):
+        runner._runall(None, made)
+    assert ran == [["a", "b"], *[["a"]] * 4, ["a", "b"]]
