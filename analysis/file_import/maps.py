@@ -75,8 +75,8 @@ def read(path: Path, names: tuple[str, ...], lengths: list[int]) -> list[Points]
         lines = path.read_text(encoding="ascii").splitlines()
     except UnicodeDecodeError:
         raise CannotLikeError(
-            f"{path}: a map in NetCDF or HDF5 is not read; expected PIO's text form, as "
-            "PIOc_writemap writes it"
+            f"{path}: not ASCII text; a map in NetCDF or HDF5 is not read, only PIO's text form, "
+            "as PIOc_writemap writes it"
         ) from None
     except OSError as problem:
         raise CannotLikeError(f"{path}: cannot be read: {problem}") from None

@@ -18,6 +18,7 @@ from iogauge.common.document import load as load_document
 from iogauge.common.run_folder import DOCUMENT
 from iogauge.common.text import percent
 
+from ..checks.arithmetic import clients
 from ..errors import AnalysisError, MalformedDocumentError, NothingFoundError
 from ..ledger.ledger import Side, own_files
 from ..ledger.traced import Traced, is_traced
@@ -31,6 +32,7 @@ Kind = Literal[
     "sieving", "holes", "small calls", "slow calls", "shared file", "exchange", "straggler",
     "metadata", "flush", "cold reads", "library", "storage",
 ]  # fmt: skip
+BY_PEAK: tuple[Kind, ...] = ("storage", "shared file")
 METADATA = ("create", "define", "open", "close")
 # A cause that explains less of the time is dropped.
 LEAST = 0.15
@@ -131,11 +133,13 @@ def _ceilings(samples: Sequence[Any], direction: Direction, peaks: Peaks) -> dic
     found: dict[str, float] = {}
     for name in CEILINGS:
         given = [((s.get("ceilings") or {}).get(name) or {}).get(direction) for s in samples]
-        if own := [value for value in given if value]:
+        own, peak, uneven = list(filter(None, given)), peaks.get((name, direction)), 1.0
+        if own:
             middle, uneven = statistics.median(own), max(own) / min(own)
-            peak = peaks.get((name, direction)) or SessionPeak(middle, "same job", 1, uneven)
-            if max(peak.varied, uneven) > STEADY or middle < DISTURBED * peak.value:
+            peak = peak or SessionPeak(middle, "same job", 1, uneven)
+            if name == "fpp" and middle < DISTURBED * peak.value:
                 return {}
+        if peak and max(peak.varied, uneven) <= STEADY:
             found[name] = peak.value
     return found
 
@@ -192,9 +196,9 @@ def _small(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
 
 
 def _slow_calls(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
-    """Few calls that take much of the time, of the process that spent the most."""
+    """Few calls that take much of the time of the process that spent the most."""
     if found := slow.latencies(one.document, one.direction):
-        calls = found[0]["calls"] / one.document["system"]["processes"]
+        calls = found[0]["calls"] / clients(one.document)
         by_name = [[each["slowest"][name] for each in found] for name in ("p50", "p99", "seconds")]
         p50, p99, seconds = map(statistics.median, by_name)
         if calls >= 100 and p99 >= RARE * p50 and calls / 100 * p99 >= LEAST * seconds:
@@ -206,8 +210,8 @@ def _slow_calls(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
 
 def _shared(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     """The cost of one shared file on this file system, such as locks."""
-    ratio = one.ceilings.get("shared", 0) / one.ceilings.get("fpp", 1)
-    if one.several and 0 < ratio < SHARED:
+    ratio = one.ceilings.get("shared", math.inf) / one.ceilings.get("fpp", 1)
+    if one.several and "fpp" in one.ceilings and ratio < SHARED:
         yield one.cause(
             "shared file", one.layer("POSIX") * (1 - ratio), "POSIX",
             f"several processes share a file, and a shared file is {percent(ratio)} as fast here "
@@ -231,9 +235,14 @@ def _straggler(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     found = [question for question in one.questions if question.is_slow]
     for question in found:
         if question.chance == found[0].chance:
-            lost = sum(each.seconds - each.mean for each in question.lost) / one.seconds
+            lost = sum(each.seconds - each.mean for each in question.slowest_in) / one.seconds
+            if question.kind == "file":  # its seconds are of all processes
+                lost /= one.document["system"]["processes"]
             cause = one.cause("straggler", min(lost, 1.0), "", str(question))
-            named = {"host": question.lost[0].host, question.kind: question.lost[0].member}
+            named = {
+                "host": question.slowest_in[0].host,
+                question.kind: question.slowest_in[0].member,
+            }
             yield replace(cause, chance=question.chance, **named)
     measured = [each["slowest"] for each in slow.latencies(one.document, one.direction)]
     slowest = max(measured, key=lambda each: each["seconds"], default={"process": None})

@@ -3,7 +3,7 @@
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,8 @@ from typing import Any
 from ..errors import AnalysisError
 from ..session import case_file
 from ..session.model import Direction
-from ..session.peaks import Peaks
-from .bottleneck import Cause, Kind, load
+from ..session.peaks import SHORT, Peaks
+from .bottleneck import BY_PEAK, Cause, Facts, Kind, load
 
 ROUNDS = 8  # runs of each kind: enough for an interval
 COLLECTIVE = ("hdf5", "cgns", "pnetcdf", "netcdf4", "mpiio")
@@ -66,16 +66,28 @@ def remedy(run: Run, cause: Cause) -> Remedy:
     return Remedy(found.text, tuple(filter(None, found.commands)))
 
 
-def first(folder: Path, direction: Direction, peaks: Peaks) -> tuple[Cause, Remedy] | None:
-    """What limited a run most, and what to try; None if unknown, or a repeat was too short."""
+def first(
+    folder: Path, direction: Direction, peaks: Peaks, decided: bool
+) -> tuple[Cause, Remedy] | None:
+    """What limited a run most, and what to try; None if unknown. `decided`: as in `foremost`."""
     try:
         loaded = load(folder)
     except AnalysisError:
         return None
-    found = loaded.causes(peaks)
-    causes = [cause for one, of in found if one.direction == direction for cause in of]
-    place = run_of(folder, loaded.document)
-    return (causes[0], remedy(place, causes[0])) if causes else None
+    cause = foremost(loaded.causes(peaks), direction, decided)
+    return (cause, remedy(run_of(folder, loaded.document), cause)) if cause else None
+
+
+def foremost(
+    found: Iterable[tuple[Facts, Sequence[Cause]]], direction: Direction, decided: bool
+) -> Cause | None:
+    """None if a repeat was too short. Unless the share of the peak is `decided`, nothing that
+    follows from the peak."""
+    causes = (
+        cause for one, of in found if one.direction == direction and one.shortest >= SHORT
+        for cause in of if decided or cause.kind not in BY_PEAK
+    )  # fmt: skip
+    return next(causes, None)
 
 
 def _calls(run: Run, other: str, text: str) -> Remedy:
@@ -170,7 +182,7 @@ _REMEDIES: dict[Kind, Callable[[Run, Cause], Remedy]] = {
         "posix, too, where nobody waits for anybody, it is the machine"
     ),
     "slow calls": lambda run, _: _calls(
-        run, "posix", "look for what pauses the storage: if posix has such calls, too, it is that"
+        run, "posix", "look for what pauses the storage: it does if posix has such calls too"
     ),
     "flush": lambda run, _: _two(
         run, "-S fsync=false", "the storage is what is slow: if the data need not be safe at "

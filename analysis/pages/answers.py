@@ -48,6 +48,7 @@ def where(place: Place, several: Sequence[str]) -> str:
 def _row(place: Place, share: Row | None, named: Sequence[str], root: Path, top: Highest) -> Row:
     best = place.best
     folder = (root / best["document"]).parent
+    peaks, decided = top.beside(folder.resolve()), bool(share and share["low"])
     return {
         "pattern": place.pattern,
         "where": where(place, named),
@@ -61,14 +62,13 @@ def _row(place: Place, share: Row | None, named: Sequence[str], root: Path, top:
         "stacks": _stacks(place),
         "kinds": list(map(of_kind, place.steps)),
         "share": share,
-        **_to_try(remedies.first(folder, "write", top.beside(folder.resolve())), share),
+        **_to_try(remedies.first(folder, "write", peaks, decided), share),
     }
 
 
 def _to_try(told: tuple[Cause, remedies.Remedy] | None, share: Row | None) -> Row:
-    """Nothing where the machine was disturbed, and nothing that follows from an undecided share."""
-    disturbed = share and share["efficiency"] is None
-    if told is None or disturbed or (told[0].kind == "storage" and not (share and share["low"])):
+    """Nothing where the machine was disturbed."""
+    if told is None or (share and share["efficiency"] is None):
         return {"held": "", "because": "", "try": "", "commands": ()}
     cause, remedy = told
     return {

@@ -41,7 +41,7 @@ def interruption(table: Table) -> str:
 
 
 def failures(table: Table) -> list[tuple[str, str, str]]:
-    """(reason, the cases that failed for it, the first one's log), the most frequent first."""
+    """(reason, its cases, the log of the first or ""), the most frequent first."""
     cases: dict[str, list[Run]] = defaultdict(list)
     for row in table.ran:
         if row.outcome == "failed":

@@ -31,8 +31,9 @@ def show(place: Run, document: dict[str, Any], found: Found, note: str) -> None:
 
     for one, causes in found:
         console.print(shown(heading(one)))
-        if not causes:
-            line(2, too_short(one.shortest) or f"no cause explains {percent(LEAST)} of it")
+        short = too_short(one.shortest)
+        if short or not causes:
+            line(2, short or f"no cause explains {percent(LEAST)} of it")
         for number, cause in enumerate(causes, 1):
             told = remedy(place, cause)
             share = f"up to {percent(cause.share)} of the time"

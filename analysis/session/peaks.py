@@ -39,8 +39,8 @@ class Conditions(NamedTuple):
 
 
 class SessionPeak(NamedTuple):
-    """The highest of so many jobs, MiB/s, and what measured it. `varied`: how many times the best
-    peak test is as fast as the worst one."""
+    """The highest of so many jobs, MiB/s, and what measured it. `varied`: the best peak
+    test over the worst; 1 if there are fewer than two."""
 
     value: float
     source: Source

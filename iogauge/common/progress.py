@@ -12,7 +12,7 @@ from typing import TypeVar
 from iogauge.common.text import plain, plain_lines
 
 EVERY = 10.0  # seconds between two lines
-RECENT, LEAST = 20, 6  # items that the time left is estimated from
+RECENT, LEAST = 20, 6  # at most and at least so many items: the time left is estimated from them
 T = TypeVar("T")
 
 
@@ -63,7 +63,7 @@ class Bar:
         self.at(done, total, ", ".join(filter(None, parts)))
 
     def left(self, done: int, total: int) -> str:
-        """About how long, from what the last ones took; builds are few, and long."""
+        """About how long: the median of the last items, so a few long builds do not count."""
         now = time.monotonic()
         if not self.ends or done != self.ends[-1][1]:
             self.ends.append((now, done))

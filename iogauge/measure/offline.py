@@ -43,7 +43,8 @@ def render(asked: Asked, target: Path, there: str, iokernel: str) -> tuple[list[
         )  # fmt: skip
         reports = map(json_file.read, Path(folder).glob("reports/*.json"))
         cases = [case for report in reports for case in cases_of(report)]
-        reasons = [case.get("skip_reason") for case in cases if case["result"] == "skip"]
+        left = [case.get("skip_reason") for case in cases if case["result"] == "skip"]
+        reasons = [reason or "no reason recorded" for reason in left]
         left_out, written = skipped(reasons, len(cases)), []
         scripts = sorted(Path(folder).glob("stage/*/*/*/*/*/rfm_job.sh"))
         if done.returncode or not scripts or len(reasons) == len(cases) > 0:

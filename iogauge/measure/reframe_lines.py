@@ -24,8 +24,8 @@ def short(test: str) -> str:
 
 
 class Lines:
-    """Of one call of ReFrame, which writes them to the file `log`. `rounds`: how often it runs its
-    cases, then how often it will. With -v among its words they go to stdout too."""
+    """Of one call of ReFrame, which writes them to the file `log`. `rounds`: those left, with the
+    current one. With -v among its words they go to stdout too."""
 
     def __init__(self, log: Path, bar: Bar, words: Sequence[str], rounds: int) -> None:
         self.log, self.bar, self.rounds = log, bar, rounds

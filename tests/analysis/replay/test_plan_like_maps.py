@@ -48,7 +48,7 @@ def test_a_map_in_netcdf_is_refused_by_name(
         dataset.createVariable("t", "f8", ("ncol",))
     words = ["replay", "like", str(data), "-o", str(tmp_path / "o"), "--list", f"ncol={data}"]
     assert main(words) != 0
-    assert f"{data}: a map in NetCDF or HDF5 is not read" in capsys.readouterr().err
+    assert f"{data}: not ASCII text; a map in NetCDF or HDF5 is not read" in capsys.readouterr().err
 
 
 def test_a_map_behind_a_user_block_is_refused_by_name(
@@ -59,4 +59,4 @@ def test_a_map_behind_a_user_block_is_refused_by_name(
         file["map"] = [1.0, 2.0]
     words = ["replay", "like", str(path), "-o", str(tmp_path / "o"), "--list", f"axis1_2={path}"]
     assert main(words) == 3
-    assert f"{path}: a map in NetCDF or HDF5 is not read" in capsys.readouterr().err
+    assert f"{path}: not ASCII text; a map in NetCDF or HDF5 is not read" in capsys.readouterr().err
