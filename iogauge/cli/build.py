@@ -15,9 +15,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     options.add_stack(parser)
     add("--prefix", type=options.out_folder, help="install it as DIR/bin/iokernel")
-    add("--dir", type=options.out_folder, help="build it there (default: .local/build)")
+    add("--dir", type=options.out_folder, help="build folder (default: .local/build)")
     add("--for-tests", action="store_true", help=argparse.SUPPRESS)
-    add("cmake", nargs="*", metavar="-- ARGUMENT", help="arguments of CMake")
+    add("cmake", nargs="*", metavar="-- ARGUMENT", help="arguments for CMake")
 
 
 def run(args: argparse.Namespace) -> int:

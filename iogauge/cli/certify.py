@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="file systems (default: both)")  # fmt: skip
     add("--jobs", type=options.count, default=1, metavar="N", help="runs at once (default: 1)")
     add("--out", type=options.out_folder, help="folder of the runs (default: output/certificate)")
-    add("--anew", action="store_true", help="discard the runs that are there")
+    add("--anew", action="store_true", help="discard earlier runs")
     add("--kernels", default="", metavar="DIR", help="use built kernels; {stack} is replaced")
     add("--check", type=options.in_file, help="compare the runs with this certificate")
 

@@ -46,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what to compare, such as write_phase_create (default: write_bw and read_bw)",
     )  # fmt: skip
     parser.add_argument("--fail-slower", type=percent, metavar="PERCENT",
-                        help="exit 1 where B is slower than A by this much, failed or is missing; "
-                        "3 where it cannot be decided")  # fmt: skip
+                        help="exit 1 if B is slower than A by this much, failed or is missing; "
+                        "3 if that is undecided")  # fmt: skip
     parser.add_argument(
         "--allow-undecided", action="store_true",
         help="with --fail-slower: cases that are not decided yet do not count",

@@ -21,7 +21,7 @@ def add_accept(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--who", help="default: you")
     parser.add_argument(
         "--since", metavar="DATE",
-        help="a day, or a time as 2026-11-20T14:00:00, UTC (default: now)",
+        help="a day, or a time such as 2026-11-20T14:00:00, UTC (default: now)",
     )  # fmt: skip
     options.add_store(parser)
 

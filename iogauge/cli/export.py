@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="ReFrame's report; for timeline, the folder of a traced run (default: the last "
         "one)")  # fmt: skip
     add("--acceptance", type=options.in_file, help="junit: with the verdicts on these bounds")
-    add("--to", type=options.out_file, help="write it there (default: print it)")
+    add("--to", type=options.out_file, help="file to write (default: print)")
     options.add_output(parser)
 
 

@@ -18,14 +18,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="such as write_phase_create (default: write_bw and read_bw)",
     )  # fmt: skip
     parser.add_argument("--smallest", type=percent, default=0.05, metavar="PERCENT",
-                        help="smaller changes are none (default: 5%%)")  # fmt: skip
+                        help="ignore smaller changes (default: 5%%)")  # fmt: skip
     parser.add_argument("--all", action="store_true", help="also cases without a change")
     parser.add_argument(
-        "--plot", type=options.out_file, metavar="FILE", help="write a .png or .svg of them"
+        "--plot", type=options.out_file, metavar="FILE", help="plot the cases as .png or .svg"
     )
     parser.add_argument(
         "--fail-regressed", action="store_true",
-        help="exit 1 where one is regressed, or its last run far below the others",
+        help="exit 1 if a case is regressed, or its last run far below the others",
     )  # fmt: skip
     options.add_store(parser)
     formats.add_format(parser)

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--there", metavar="DIR", help="with --dry-run: folder of the scripts on the target")
     add("--iokernel", metavar="PROGRAM", help="with --dry-run: path on the target")
     add("--parent", type=int, help=argparse.SUPPRESS)  # what `make` says of itself
-    add("reframe", nargs="*", metavar="-- OPTION", help="options of ReFrame")
+    add("reframe", nargs="*", metavar="-- OPTION", help="options for ReFrame")
 
 
 def _names(text: str) -> list[str]:

@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_stack(parser)
     add("--processes", type=int, default=4, metavar="N", help="processes of a job (default: 4)")
     add("--budget", type=seconds, metavar="TIME",
-        help=f"time for all jobs, as 90s, 10m, 1h (default: {BUDGET})")  # fmt: skip
+        help=f"time for all jobs, such as 90s, 10m, 1h (default: {BUDGET})")  # fmt: skip
     add("--default", default=DEFAULT, metavar="METHOD[:MODE]",
         help=f"baseline of the gain (default: {DEFAULT})")  # fmt: skip
     add("--for", dest="wish", choices=("write", "read", "both"), default="write",
