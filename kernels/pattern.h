@@ -35,7 +35,7 @@ typedef struct {
     enum { IO_ANY_CALLS, IO_COLLECTIVE_CALLS, IO_INDEPENDENT_CALLS } calls; /* used if `mode` is not given */
     char dir[IO_MAX_PATH];                                                  /* "" if not given */
     uint64_t repeats;
-    bool fsync, keep, write_only, read_only;
+    bool fsync, keep, overwrite, write_only, read_only;
     bool packs; /* options of the pattern may change io_pattern.packs */
 } io_common;
 

@@ -27,6 +27,7 @@ enum {
     WRITE_ONLY,
     READ_ONLY,
     KEEP,
+    OVERWRITE,
     CEILINGS,
     DROP_CACHES,
     NO_SPACE_CHECK,
@@ -63,6 +64,7 @@ const io_option io_common_options[] = {
     {"write-only", WRITE_ONLY, NULL, "do not read back"},
     {"read-only", READ_ONLY, NULL, "read and verify files kept by an earlier run"},
     {"keep", KEEP, NULL, "keep the files"},
+    {"overwrite", OVERWRITE, NULL, "replace files that are there already (default: refuse to)"},
     {"ceilings", CEILINGS, NULL, "also measure plain POSIX bandwidth, between the repeats"},
     {"drop-caches", DROP_CACHES, NULL, "drop the page cache before reading"},
     {"no-space-check", NO_SPACE_CHECK, NULL, "do not check free space before writing"},
@@ -158,6 +160,7 @@ static int set_common(io_run *run, io_action *action, int letter, const char *va
     case WRITE_ONLY: run->what.common.write_only = true; return 0;
     case READ_ONLY: run->what.common.read_only = true; return 0;
     case KEEP: run->what.common.keep = true; return 0;
+    case OVERWRITE: run->what.common.overwrite = true; return 0;
     case CEILINGS: run->ceilings = true; return 0;
     case DROP_CACHES: run->what.drop_caches = true; return 0;
     case NO_SPACE_CHECK: run->space_check = false; return 0;

@@ -58,6 +58,7 @@ int io_s3d_io_options(int argc, char **argv, io_run *run, io_action *action, io_
                      "--steps",
                      steps,
                      "--keep",
+                     "--overwrite",
                      "--write-only",
                      "--unknown-hints",
                      "pass",

@@ -229,7 +229,8 @@ static int measure(io_session *s, io_sample *sample) {
     *sample = (io_sample){0};
     s->began = 0;
     s->own_files = io_own_files(c);
-    if (s->what->write) io_remove_existing(s); /* always new files: overwriting is a different measurement */
+    /* Always new files: overwriting is a different measurement. */
+    if (s->what->write) status = io_remove_existing(s);
     for (uint64_t step = 0; s->what->write && step < c->steps && !status; step++) {
         status = one_step(s, step, rank, IO_WRITING, sample);
         if (!status) io_compute(s);

@@ -284,9 +284,9 @@ int io_replay(io_session *s, io_sample *sample) {
     io_replaying r;
     *sample = (io_sample){0};
     s->own_files = false;
-    io_remove_existing(s);
-    MPI_Barrier(s->world->comm); /* before anything is created */
-    int status = start(&r, s);
+    int status = io_remove_existing(s); /* before anything is created */
+    if (status) return -1;
+    status = start(&r, s);
     if (!status) status = play(&r, sample);
     stop(&r, status != 0);
     if (s->created && !s->what->common.keep && io_remove_all(s)) status = -1;

@@ -34,7 +34,9 @@ typedef void handle_file(io_session *session, const char *path);
 /* Removes a file, or a directory with its files. */
 static void handle_path(io_session *s, const char *path, handle_file *handle) {
     char inner[IO_MAX_PATH];
-    DIR *folder = s->what->method->traits & IO_FOLDER ? opendir(path) : NULL;
+    int fd = s->what->method->traits & IO_FOLDER ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                                                 : -1;
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
     for (const struct dirent *entry; folder && (entry = readdir(folder));)
         if (*entry->d_name != '.' &&
             snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name) < (int)sizeof inner)
@@ -137,7 +139,23 @@ void io_remove_files_of_all(const io_session *s) {
     for (world.rank = 0; world.rank < world.size; world.rank++) remove_directories(&other);
 }
 
-void io_remove_existing(io_session *s) { each_file(s, remove_file); }
+/* Before this run has created anything: a file in its way may be the user's. */
+static void refuse(io_session *s, const char *path) {
+    struct stat st;
+    if (lstat(path, &st)) return;
+    bool ours = S_ISREG(st.st_mode) || (S_ISDIR(st.st_mode) && s->what->method->traits & IO_FOLDER);
+    if (ours && s->what->common.overwrite) return;
+    io_fail(&s->world->error, "%s is there already, and is no file of this run; %s", path,
+            ours ? "use another --dir, or --overwrite" : "use another --dir");
+}
+
+int io_remove_existing(io_session *s) {
+    bool first = s->repeat == 0 && !s->created;
+    if (first) each_file(s, refuse);
+    if (first && io_agree(s->world)) return -1;
+    each_file(s, remove_or_fail);
+    return io_agree(s->world);
+}
 
 /* The directories are empty once all processes have removed their files. */
 int io_remove_all(io_session *s) {

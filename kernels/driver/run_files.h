@@ -10,8 +10,9 @@
 int io_file_path(const io_session *session, uint64_t step, uint64_t owner, uint64_t number,
                  char path[IO_MAX_PATH]);
 
-/* Called by all before writing: removes existing files with the names that this process will create. */
-void io_remove_existing(io_session *session);
+/* Called by all before writing: removes files of this run, or with --overwrite others with their names; -1 if
+ * there are such. */
+int io_remove_existing(io_session *session);
 /* Called by all: removes the files of this run, unless --keep, then the directories. -1 if one could not be
  * removed. */
 int io_remove_all(io_session *session);

@@ -92,7 +92,8 @@ def check_blocks(files: list[reader.File], pattern: str, step: int) -> None:
 def make_own_files(openmpi: Stack, folder: Path, *more: str) -> Path:
     """Two dumps of three processes, mesh and gas in the same directories, as RAMSES leaves them."""
     for pattern in PATTERNS:
-        command = words(pattern, POSIX, folder, "--refine", "--steps", "2", "--keep", *more)
+        command = words(pattern, POSIX, folder, "--refine", "--steps", "2", "--keep", "--overwrite",
+                        *more)  # fmt: skip
         found = run(openmpi, 3, *command, folder=folder).good()
         assert found["verification"]["verdict"] == "verified"
         assert found["file_count"] == 2 * (3 + TEXTS[pattern])

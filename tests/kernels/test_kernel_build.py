@@ -15,6 +15,7 @@ import pytest
 from iokernel_stacks import Stack
 from iokernel_stacks import listing as listed
 
+from iogauge.analysis.errors import UsageError
 from iogauge.common import tables
 from iogauge.common.paths import KERNELS
 from iogauge.common.tables import BEHIND
@@ -192,3 +193,21 @@ def test_a_copied_checkout_is_built_anew_and_says_so(
     kernels.build(environ, tmp_path / "there")
     assert not (tmp_path / "there" / "CMakeCache.txt").exists()
     assert capsys.readouterr().err.endswith("there was configured elsewhere: building it anew\n")
+
+
+@pytest.mark.parametrize("first", ["", "iogauge-build", "configured-with"])
+def test_a_folder_with_other_files_is_not_emptied(first: str, tmp_path: Path) -> None:
+    """`iogauge build --dir ~` removed it. One that a build began, or finished, is made anew."""
+    folder, lock = tmp_path / "mine", tmp_path / "mine.lock"
+    folder.mkdir()
+    (folder / "thesis.tex").write_text("mine")
+    lock.write_text("poetry's")
+    if first:
+        (folder / first).write_text("another source")
+        kernels.build("openmpi", folder, *kernels.RELEASE, target="help")
+        assert not (folder / "thesis.tex").exists()
+    else:
+        with pytest.raises(UsageError, match="has files that no build made"):
+            kernels.build("openmpi", folder, *kernels.RELEASE)
+        assert [path.name for path in folder.iterdir()] == ["thesis.tex"]
+    assert lock.read_text() == "poetry's"

@@ -240,6 +240,6 @@ def test_a_hint_of_one_direction_is_in_force_in_that_direction(
         hint = ["--hint", f"{given}:cb_buffer_size=1048576"]
         for way, right in (("--write-only", written), ("--read-only", read)):
             place = tmp_path / "result.json"
-            document = mpich.run(*words, *hint, way, "--keep", document=place).good()
+            document = mpich.run(*words, *hint, way, "--keep", "--overwrite", document=place).good()
             assert document["asked"]["hints"] == {f"{given}:cb_buffer_size": "1048576"}
             assert document["used"]["hints"]["cb_buffer_size"] == right, (given, way)

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -113,7 +114,7 @@ def test_directions_in_any_order(openmpi: Stack, tmp_path: Path) -> None:
         assert made.returncode == 0, made.stderr
         before = contents(folder)
         assert before
-        done = alone(*common, *words)
+        done = alone(*common, "--overwrite", *words)
         wanted = expected(words)
         assert done.returncode == (2 if wanted == "refused" else 0), (words, done.stderr)
         if wanted == "refused":
@@ -169,3 +170,34 @@ def test_a_file_that_cannot_be_removed_is_an_error(
     line = stack.run(*IOR, "--dir", str(tmp_path), environment=environment).error(1)
     assert f"unlink: Input/output error: {tmp_path / 'testFile'}" in line
     assert list(contents(tmp_path)) == ["testFile"]
+
+
+WAYS: dict[str, tuple[Callable[[Path], object], list[str]]] = {
+    "a file": (lambda path: path.write_text("mine"), []),
+    "a link": (lambda path: path.symlink_to("elsewhere"), ["--overwrite"]),
+    "a link to a file": (lambda path: path.symlink_to(path.with_name("mine")), ["--overwrite"]),
+    "a pipe": (os.mkfifo, ["--overwrite"]),
+    "a directory": (lambda path: path.mkdir(), ["--overwrite"]),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("method", ["posix-shared", "mpiio", "hdf5"])
+def test_what_is_in_the_way_stays(openmpi: Stack, tmp_path: Path, way: str, method: str) -> None:
+    """This run did not create it. Devices are as pipes are: root could try."""
+    make, words = WAYS[way]
+    name = "testFile"
+    (tmp_path / "mine").write_text("mine")
+    make(tmp_path / name)
+    before = [(path.name, path.lstat().st_mode, path.lstat().st_ino) for path in tmp_path.iterdir()]
+    run = openmpi.run(*IOR, "--method", method, *words, "--dir", str(tmp_path), processes=2)
+    assert f"{tmp_path / name} is there already, and is no file of this run" in run.error(1)
+    after = [(path.name, path.lstat().st_mode, path.lstat().st_ino) for path in tmp_path.iterdir()]
+    assert sorted(after) == sorted(before) and (tmp_path / "mine").read_text() == "mine"
+
+
+def test_a_file_is_replaced_on_request(openmpi: Stack, tmp_path: Path) -> None:
+    (tmp_path / "testFile").write_text("an older run's")
+    words = [*IOR, "--method", "posix-shared", "--dir", str(tmp_path), "--overwrite"]
+    openmpi.run(*words, processes=2, document=tmp_path / "r.json").good()
+    assert not (tmp_path / "testFile").exists()

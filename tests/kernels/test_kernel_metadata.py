@@ -241,6 +241,20 @@ def test_a_listing_without_a_file(
     assert f" has {left} entries, but stat found {all_of_it} files in it" in line
 
 
+FAILS = """
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#define O_CREAT 0100
+#define FAILING(FUNCTION)                                                        \\
+    int FUNCTION(const char *path, int flags, unsigned mode) {                   \\
+        if (flags & O_CREAT && strstr(path, "NAME")) { errno = EIO; return -1; } \\
+        return syscall(SYS_openat, -100, path, flags, mode);                     \\
+    }
+FAILING(open)
+FAILING(open64)
+"""
 FULL = """
 #include <errno.h>
 #include <stdlib.h>
@@ -282,12 +296,22 @@ def test_a_short_file_is_named(
 @pytest.mark.parametrize("number", [0, FILES - 1])
 def test_a_create_that_fails_ends_the_run(stack: Stack, tmp_path: Path, number: int) -> None:
     """In the middle of one process's series, which no other process waits for."""
-    folder = tmp_path / "d"
-    obstacle = folder / name(0, 1, number)
+    folder, file = tmp_path / "d", name(0, 1, number)
+    folder.mkdir()
+    variables = {"LD_PRELOAD": str(library(tmp_path, FAILS.replace("NAME", file)))}
+    words = ["metadata", "--files", str(FILES), "--method", "posix", "--dir", str(folder)]
+    line = stack.run(*words, processes=2, environment=variables).error(1)
+    assert "open: Input/output error" in line and file in line
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [[], ["--overwrite"]])
+def test_a_directory_in_the_way(openmpi: Stack, tmp_path: Path, words: list[str]) -> None:
+    obstacle = tmp_path / "d" / name(0, 1, 0)
     obstacle.mkdir(parents=True)
-    line = run(stack, folder).error(1)
-    assert "open: Is a directory" in line and str(obstacle) in line
-    assert list(folder.iterdir()) == [obstacle]
+    line = run(openmpi, tmp_path / "d", *words).error(1)
+    assert f"{obstacle} is there already, and is no file of this run" in line
+    assert list((tmp_path / "d").iterdir()) == [obstacle]
 
 
 def test_turns(openmpi: Stack, tmp_path: Path) -> None:

@@ -169,7 +169,9 @@ def test_blast_wave(openmpi: Stack, tmp_path: Path) -> None:
     """Sedov's solution for gamma 1.4: the shock's radius (alpha of the published table, 0.851), the
     jump there, and mass, momentum and energy of the box as they were before."""
     for pattern in ("ramses-amr", "ramses-hydro"):
-        command = words(pattern, How("posix", None), tmp_path, *PHYSICAL, "--keep", size=32)
+        command = words(
+            pattern, How("posix", None), tmp_path, *PHYSICAL, "--keep", "--overwrite", size=32
+        )
         run(openmpi, PROCESSES, *command, "--steps", "3", folder=tmp_path).good()
     for step in (1, 2):
         time = 0.01 * (step + 1)

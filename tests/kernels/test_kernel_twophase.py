@@ -122,7 +122,7 @@ def test_hdf5_is_read_by_others(stack: Stack, tmp_path: Path) -> None:
     ours, hdf5 = [*TWOPHASE.options(), "--format", "hdf5"], How("hdf5", "independent").options()
     document = tmp_path / "result.json"
     for writer, reader in ((ours, hdf5), (hdf5, ours)):
-        stack.run(*words, *writer, "--write-only", document=document).good()
+        stack.run(*words, *writer, "--write-only", "--overwrite", document=document).good()
         with h5py.File(tmp_path / model.s3d_name(0, ".h5")) as file:
             for name in S3D.NAMES:
                 np.testing.assert_array_equal(file[name][...], S3D.array(name, 0))

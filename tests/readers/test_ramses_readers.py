@@ -31,7 +31,8 @@ def dumps(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     launch = [*kernels.launch_words(STACK), "-n", str(PROCESSES), str(program)]
     for pattern in ("ramses-amr", "ramses-hydro"):
-        words = [pattern, "--values", "physical", "--size", str(SIZE), "--refine", "--keep"]
+        words = [pattern, "--values", "physical", "--size", str(SIZE), "--refine", "--keep",
+                 "--overwrite"]  # fmt: skip
         words += ["--method", "posix", "--steps", str(DUMPS), "--dir", str(folder)]
         environment = {**os.environ, **kernels.variables()}
         subprocess.run([*launch, *words], env=environment, check=True, timeout=180)
