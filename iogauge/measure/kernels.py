@@ -21,6 +21,7 @@ from iogauge.common.paths import BUILDS, KERNELS, builds
 # Warnings are errors: the build of the tests.
 STRICT = "-DIOKERNEL_WERROR=ON"
 RELEASE = ("-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF")
+BEGUN = "iogauge-build"  # in a build's folder, from its begin
 # `make coverage` counts the lines that are entered in this stack's build.
 COVERED, COUNTS = "openmpi", "-DIOKERNEL_COVERAGE=ON"
 
@@ -89,8 +90,7 @@ def build(
         if str(folder) not in before.split("\n"):  # a copied checkout
             print(f"{folder} was configured elsewhere: building it anew", file=sys.stderr)
         if not stamp.is_file() or before != asked:
-            shutil.rmtree(folder, ignore_errors=True)  # CMake keeps what it found once
-            folder.mkdir(parents=True)
+            _make_empty(folder, stamp)  # CMake keeps what it found once
             _run(*inside, "cmake", *words)
             stamp.write_text(asked)
         how = ["--target", target, "--parallel", str(os.cpu_count())]
@@ -98,11 +98,21 @@ def build(
     return folder / "iokernel"
 
 
+def _make_empty(folder: Path, stamp: Path) -> None:
+    """Removes a build, and no other folder. Raises UsageError for one with other files."""
+    begun = folder / BEGUN
+    if folder.is_dir() and any(folder.iterdir()) and not (stamp.is_file() or begun.is_file()):
+        raise UsageError(f"{folder} has files that no build made; name a new folder, or remove it")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    begun.touch()
+
+
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
     """The lock of a job script that builds there, too (reframe_tests/framework/build.py)."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with Path(f"{folder}.lock").open("w", encoding="utf-8") as lock:
+    with Path(f"{folder}.lock").open("a", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
