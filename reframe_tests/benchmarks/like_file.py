@@ -4,6 +4,7 @@
 -S LikeFile.file=FILE      NetCDF, HDF5, or the text of ncdump -h
 """
 
+import shlex
 from math import prod
 from pathlib import Path
 
@@ -71,7 +72,7 @@ class LikeFile(Planned):
         return [
             f'--like "$PWD/{DOCUMENT}"',
             f"--compressibility {self.compressibility:g}",
-            *([f"--procs-grid {self.grid}"] if self.grid else []),
+            *([f"--procs-grid {shlex.quote(self.grid)}"] if self.grid else []),
         ]
 
     def payload_bytes(self) -> int:

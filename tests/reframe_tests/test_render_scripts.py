@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -120,6 +121,20 @@ def test_what_is_collected_is_held_against_what_was_asked(carried: Path, tmp_pat
     done = collect(folder, tmp_path / "output")
     assert done.returncode == 1
     assert "verification/verdict: 'mismatch'" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-C", "/scratch/x/site.py"], ["-c", "/scratch/x/tests"], ["--report-file=/etc/x"],
+        ["--prefix", "/etc"], ["-C"], ["-c", str(ROOT)],
+    ],
+)  # fmt: skip
+def test_a_folder_from_others_runs_no_code_of_theirs(words: list[str], tmp_path: Path) -> None:
+    (tmp_path / "rendered.json").write_text(json.dumps({"options": ["-R", *words]}))
+    done = collect(tmp_path, tmp_path / "output")
+    assert done.returncode == 2 and "not taken from a folder" in done.stderr, done.stderr
+    assert not (tmp_path / "output").exists()
 
 
 def test_a_folder_that_is_none_of_render_is_refused(tmp_path: Path) -> None:
