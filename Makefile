@@ -55,7 +55,7 @@ QUICK_PARTS := lint test-kernels-openmpi test-kernels-mpich test-python
 REST_PARTS := test-more-kernels-openmpi test-more-kernels-mpich test-sanitizers test-newer test-python-slow test-fs-local
 NIGHTLY_PARTS := nightly-selftest nightly-fuzz nightly-soak nightly-soak-kills coverage
 
-test: setup-test ## lint, kernels, and the quick tests of pytest (17 minutes on 2 cores)
+test: setup-test ## lint, kernels, and the quick tests of pytest (11 to 17 minutes on 2 cores)
 	@tools/parts.sh '$(MAKE)' $(QUICK_PARTS)
 
 test-all: setup-test ## everything that CI runs: the parts of make test, then the rest (an hour on 2 cores)
@@ -74,7 +74,7 @@ bench: setup ### compare with upstream's ior, s3d_io.x and benchmark_hdf5 (IOR=,
 	@$(PYTHON) -m tools.bench $(ARGS)
 
 bench-harness: setup ### CPU of the harness for each case; with MANY=2000, the memory of a session of so many
-	@$(PYTHON) -m tools.harness $(if $(MANY),--many $(MANY)) $(ARGS)
+	@$(PYTHON) -m tests.harness $(if $(MANY),--many $(MANY)) $(ARGS)
 
 setup: ## what `run` needs: Debian packages, PnetCDF for MPICH, parallel CGNS, .venv
 	@environments/debian/setup.sh
@@ -211,5 +211,6 @@ $(READERS)/made: requirements/readers.lock
 		-r requirements/readers.lock
 	@touch $@
 
-clean: ## remove what was built and measured, but not .venv and the libraries
-	rm -rf .local/build output
+clean: ## remove what was built and measured, but not the store, .venv and the libraries
+	rm -rf .local/build
+	[ ! -d output ] || find output -mindepth 1 -maxdepth 1 ! -name store -exec rm -rf -- {} +

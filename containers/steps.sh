@@ -68,6 +68,10 @@ check() {
 }
 
 case ${1-} in
-    libraries | kernels | runtime | check) "$1" ;;
+    libraries | runtime)
+        # As root on a machine they would change it: they are for an image.
+        [[ $PWD == /opt/iogauge ]] || { printf 'steps.sh %s: for an image only, in /opt/iogauge\n' "$1" >&2; exit 2; }
+        "$1" ;;
+    kernels | check) "$1" ;;
     *) printf 'usage: steps.sh libraries|kernels|runtime|check\n' >&2; exit 2 ;;
 esac

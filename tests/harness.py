@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the harness itself costs: processor time of each case, or memory of a long session.
 
-    python -m tools.harness [--pairs 5] [--many N]
+    python -m tests.harness [--pairs 5] [--many N]
 
 The processor time is ReFrame's alone, without the jobs': the difference of two sessions, of few and
 of more cases. Beside it stands the least that a test with a figure can cost.
@@ -115,7 +115,7 @@ def many_cases(cases: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tools.harness")
+    parser = argparse.ArgumentParser(prog="python -m tests.harness")
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--many", type=int, metavar="N",
                         help="peak memory of a session of N cases instead")  # fmt: skip

@@ -57,7 +57,8 @@ class Bench:
 
     def __init__(self, args: argparse.Namespace, scratch: Path) -> None:
         self.args, self.scratch = args, scratch
-        self.data = Path(args.dir).absolute() / "replay-faithful"
+        Path(args.dir).mkdir(parents=True, exist_ok=True)
+        self.data = Path(tempfile.mkdtemp(prefix="replay-faithful-", dir=args.dir)).absolute()
         self.planned = scratch / "schedule"
         self.config = scratch / "darshan.conf"
         self.config.write_text(CONFIG)

@@ -79,6 +79,8 @@ BAD = (
 def create(store: Path) -> None:
     """Create an empty store if there is none; check the version of an existing one."""
     mark = store / MARK
+    if not mark.exists() and any((store / RECORDS).glob("*")):
+        raise StoreError(f"{store}: {RECORDS} has files, but there is no {MARK}: not a store")
     try:
         (store / RECORDS).mkdir(parents=True, exist_ok=True)
         if not mark.exists():

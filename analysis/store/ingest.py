@@ -209,7 +209,7 @@ def _set_aside(folder: Path, bad: files.Bad) -> str:
 
 def clean(folder: Path, say: Say) -> None:
     """Set aside what is no session of the store, and remove what killed ingests left."""
-    if (folder / store.RECORDS).is_dir():
+    if (folder / store.MARK).is_file() and (folder / store.RECORDS).is_dir():
         for bad in store.usable(folder)[1]:
             say(_set_aside(folder, bad))
         files.remove_remains(folder)

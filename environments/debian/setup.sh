@@ -100,7 +100,8 @@ install_packages() {
     "${become[@]}" dpkg --configure -a --force-confdef --force-confold \
         >>"$log" 2>&1 9>&- || true
     "${become[@]}" apt-get -q update >>"$log" 2>&1 9>&- || true
-    run_logged "$log" "${become[@]}" apt-get -q -y --no-install-recommends \
+    # --no-remove: another Slurm or MPI of this machine stays, and the install fails.
+    run_logged "$log" "${become[@]}" apt-get -q -y --no-remove --no-install-recommends \
         -o DPkg::Lock::Timeout=600 -o Dpkg::Options::=--force-confdef \
         -o Dpkg::Options::=--force-confold install "${missing[@]}" 9>&-
     mapfile -t missing < <(missing_of "$@")
@@ -199,9 +200,12 @@ set_up_python() {
     if [[ $level == test ]] && python_in_place run; then
         rm -f -- "$stamp"
     else
-        rm -f -- "$stamp"
-        # --clear would empty what a link points to: another checkout's.
+        # --clear would empty a .venv of the user's, and what a link points to: another checkout's.
         [[ ! -L $venv ]] || rm -- "$venv"
+        [[ ! -e $venv || -e $stamp || -e $local_dir/made-venv ]] ||
+            fail 3 "set-up: $venv was not made by set-up; move it away"
+        touch -- "$local_dir/made-venv"
+        rm -f -- "$stamp"
         run_logged "$log" "$python" -m venv --clear "$venv"
     fi
     run_logged "$log" "$venv/bin/python" -m pip install --no-input \
