@@ -120,7 +120,9 @@ def _render(args: argparse.Namespace, asked: Asked) -> int:
 
 def add_collect(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=options.in_path, metavar="DIR", help="with the results")
+    parser.add_argument("--site", type=options.in_file, metavar="FILE",
+                        help="site file of the dry run, if `site list` lacks it")  # fmt: skip
 
 
 def run_collect(args: argparse.Namespace) -> int:
-    return offline.collect(args.folder)
+    return offline.collect(args.folder, args.site)

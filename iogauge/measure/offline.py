@@ -26,7 +26,7 @@ from reframe_tests.jobs import collected
 
 # Options of ReFrame that `collect` takes from a folder, with and without a value.
 VALUED = ("-C", "-c", "--system", "-n", "-x", "-t", "-p", "-S")
-PLAIN = ("-R", "-v")
+PLAIN = ("-R", "-v", "--exec-policy=serial")
 
 
 class NothingRenderedError(AnalysisError):
@@ -75,28 +75,34 @@ def skipped(reasons: list[str | None], selected: int) -> str:
     return f"{len(reasons)} of {selected} tests are skipped:{''.join(lines)}" if reasons else ""
 
 
-def _harmless(folder: Path, words: list[str]) -> list[str]:
+def _harmless(folder: Path, words: list[str], site: Path | None) -> list[str]:
     """The options of a folder that may come from others: tests are ours, and a site file, which
-    runs, is one of `site list`. Raises UsageError."""
-    known = {"-C": set(map(str, files())), "-c": {str(ROOT / "reframe_tests")}}
+    runs, is one of `site list`, or `site`. Raises UsageError."""
+    sites = [*files(), *([site.absolute()] if site else [])]
+    known = {"-C": set(map(str, sites)), "-c": {str(ROOT / "reframe_tests")}}
     at = iter(words)
     for word in at:
         value = next(at, "") if word in VALUED else ""
         if word not in (*VALUED, *PLAIN) or value not in known.get(word, {value}):
             raise UsageError(
                 f"{folder / collected.ASKED}: {word} {value}: not taken from a folder; "
-                "add the site file to site_configs/, or remove the option"
+                "give a site file that you trust as --site FILE, or remove the option"
             )
     return words
 
 
-def collect(folder: Path) -> int:
+def collect(folder: Path, site: Path | None = None) -> int:
     try:
         options = json_file.read(folder / collected.ASKED)["options"]
     except (json_file.Unreadable, KeyError, TypeError) as error:
         what = "expected a folder of `iogauge run --dry-run`"
         raise UsageError(f"{folder}: {what}: {error}") from None
-    command = [REFRAME, *_harmless(folder, list(map(str, options))), "-r", "--exec-policy=serial"]
+    command = [
+        REFRAME,
+        *_harmless(folder, list(map(str, options)), site),
+        "-r",
+        "--exec-policy=serial",
+    ]
     environment = {**os.environ, collected.VARIABLE: str(folder.absolute())}
     environment["IOGAUGE_OUTPUT"] = str(output())
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode

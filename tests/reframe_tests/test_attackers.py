@@ -98,8 +98,8 @@ LIES = {
         (
             (
                 "driver/driver.c",
-                "s->what->write) io_remove",
-                "s->what->write && !s->repeat) io_remove",
+                "s->what->write) status = io_remove",
+                "s->what->write && !s->repeat) status = io_remove",
             ),
             ("driver/driver.c", STEPS, STEPS.replace("write", "write && !s->repeat")),
             ("driver/driver.c", REMOVED, "if (s->created && s->repeat) {"),

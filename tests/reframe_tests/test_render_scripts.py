@@ -91,18 +91,24 @@ def carried(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written.rename(tmp_path / "carried")
 
 
-def collect(folder: Path, output: Path) -> subprocess.CompletedProcess[str]:
+def collect(folder: Path, output: Path, *more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "iogauge", "collect", str(folder)],
+        [sys.executable, "-m", "iogauge", "collect", str(folder), *more],
         cwd=ROOT, env={**os.environ, "IOGAUGE_OUTPUT": str(output)},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
 
 
+def site_of(carried: Path) -> tuple[str, str]:
+    """The site file of the dry run, which no folder may name."""
+    options = json.loads((carried / "rendered.json").read_text())["options"]
+    return "--site", options[options.index("-C") + 1]
+
+
 @pytest.mark.slow
 def test_what_scripts_left_becomes_a_session(carried: Path, tmp_path: Path) -> None:
     output = tmp_path / "output"
-    done = collect(carried, output)
+    done = collect(carried, output, *site_of(carried))
     assert done.returncode == 0, done.stdout
     (case,) = Session(0, "", output).cases
     kept = Path(case["outputdir"])
@@ -118,7 +124,7 @@ def test_what_is_collected_is_held_against_what_was_asked(carried: Path, tmp_pat
     folder = Path(shutil.copytree(carried, tmp_path / "wrong"))
     (own,) = folder.rglob("result.json")
     own.write_text(own.read_text().replace('"verified"', '"mismatch"'))
-    done = collect(folder, tmp_path / "output")
+    done = collect(folder, tmp_path / "output", *site_of(carried))
     assert done.returncode == 1
     assert "verification/verdict: 'mismatch'" in done.stdout
 

@@ -169,6 +169,7 @@ def test_scripts_written_beforehand_run_and_are_collected(cluster: Cluster, tmp_
         )
     environment["IOGAUGE_OUTPUT"] = str(tmp_path / "output")
     words = [sys.executable, "-m", "iogauge", "collect", str(tmp_path / "scripts")]
+    words += ["--site", str(SITE)]
     done = subprocess.run(
         words, check=False, capture_output=True, text=True, cwd=ROOT, env=environment
     )
