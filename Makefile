@@ -55,7 +55,7 @@ QUICK_PARTS := lint test-kernels-openmpi test-kernels-mpich test-python
 REST_PARTS := test-more-kernels-openmpi test-more-kernels-mpich test-sanitizers test-newer test-python-slow test-fs-local
 NIGHTLY_PARTS := nightly-selftest nightly-fuzz nightly-soak nightly-soak-kills coverage
 
-test: setup-test ## lint, kernels, and the quick tests of pytest (11 to 17 minutes on 2 cores)
+test: setup-test ## lint, kernels, and the quick tests of pytest (10 to 17 minutes on 2 cores)
 	@tools/parts.sh '$(MAKE)' $(QUICK_PARTS)
 
 test-all: setup-test ## everything that CI runs: the parts of make test, then the rest (an hour on 2 cores)
