@@ -66,10 +66,11 @@ class Question:
 def questions(document: dict[str, Any], traced: Traced | None) -> list[Question]:
     """Together they accuse an equal member in RATE of all runs at most. The surest first."""
     found: list[Question] = []
+    more = list(_of_trace(traced)) if traced else []
     for direction in DIRECTIONS:
         known = list(_of_document(document, direction))
-        more = _of_trace(traced, direction) if traced else ()
-        found += [*known, *(one for one in more if not known or one.kind == "file")]
+        also = [one for one in more if one.direction == direction]
+        found += [*known, *(one for one in also if not known or one.kind == "file")]
     return sorted((replace(one, asked=len(found)) for one in found), key=lambda one: one.chance)
 
 
@@ -97,21 +98,26 @@ def _of_document(document: dict[str, Any], direction: Direction) -> Iterator[Que
                 )
 
 
-def _of_trace(traced: Traced, direction: Direction) -> Iterator[Question]:
+def _of_trace(traced: Traced) -> Iterator[Question]:
+    """Of both directions: a trace may have millions of accesses."""
     document = traced.document
-    spans = [(sample.get(direction) or {}).get("spans") for sample in document["samples"]]
-    begins = [repeat[0]["begin"] for repeat in spans if repeat]
-    ends = [max(span["end"] for span in repeat) + phases.SLACK for repeat in spans if repeat]
-    works: dict[str, list[dict[Any, list[float]]]] = {  # seconds, bytes, calls
-        kind: [defaultdict(lambda: [0.0, 0, 0]) for _ in begins] for kind in ("process", "file")
-    }
+    begins: dict[Direction, list[float]] = {}
+    ends: dict[Direction, list[float]] = {}
+    works: dict[tuple[Direction, str], list[dict[Any, list[float]]]] = {}  # seconds, bytes, calls
+    for direction in DIRECTIONS:
+        known = [(sample.get(direction) or {}).get("spans") for sample in document["samples"]]
+        spans = list(filter(None, known))
+        begins[direction] = [repeat[0]["begin"] for repeat in spans]
+        ends[direction] = [max(one["end"] for one in repeat) + phases.SLACK for repeat in spans]
+        for kind in ("process", "file"):
+            works[direction, kind] = [defaultdict(lambda: [0.0, 0, 0]) for _ in spans]
     for access in phases.accesses(document, traced.log, own_files(document)):
         layer, moves, size, when, seconds, rank, path = access
-        at = bisect_right(begins, when) - 1
-        if layer == "POSIX" and moves == direction and at >= 0 and when <= ends[at]:
-            for did in (works["process"][at][rank], works["file"][at][path]):
+        at = bisect_right(begins[moves], when) - 1
+        if layer == "POSIX" and at >= 0 and when <= ends[moves][at]:
+            for did in (works[moves, "process"][at][rank], works[moves, "file"][at][path]):
                 did[:] = did[0] + seconds, did[1] + size, did[2] + 1
-    for kind, repeats in works.items():
+    for (direction, kind), repeats in works.items():
         equal = set.intersection(*map(_equal, repeats)) if repeats else set()
         rounds = []
         for work in repeats if len(equal) > 1 else ():

@@ -119,7 +119,7 @@ def load_session(
     tries = list(last.values())
     place = Place(report, info)
     cases = [as_it_ended(case, place.folders(case)) for case in tries]
-    causes = {plain(_key(case)): _why(case) for case in cases if case["result"] not in _SUCCESS}
+    causes = {plain(_key(case)): why_not(case) for case in cases if case["result"] not in _SUCCESS}
     runs = [
         _run(case, place, causes, order, strict)
         for order, case in enumerate(cases)
@@ -260,7 +260,7 @@ def _run(
     name = str(case.get("display_name") or case["name"])
     parameters = dict(re.findall(r" %([^=]+)=(\S*)", name))
     status = _status(case)
-    reason = "" if status == "ok" else _why(case, causes)
+    reason = "" if status == "ok" else why_not(case, causes)
     result: Result | None = None
     if status != "skipped":
         strictly = strict and status == "ok"
@@ -315,7 +315,7 @@ def _status(case: dict[str, Any]) -> Status:
     return "skipped" if case["result"] == "skip" else "failed"
 
 
-def _why(case: dict[str, Any], causes: dict[str, str] | None = None) -> str:
+def why_not(case: dict[str, Any], causes: dict[str, str] | None = None) -> str:
     """Why a case is not `ok`; `causes` are the reasons of cases that it may depend on."""
     if case["result"] in ("skip", "fail_deps"):
         # ReFrame's report does not say why a test was skipped: the tests log it in a variable,

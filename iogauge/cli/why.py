@@ -36,11 +36,9 @@ def run(args: argparse.Namespace) -> int:
     loaded = bottleneck.load(folder)
     place = remedies.run_of(folder, loaded.document)
     found = loaded.causes(_peaks(folder.resolve()))
-    rows = [
-        {**asdict(cause), "try_": told.text, "prove": told.commands}
-        for _, causes in found for cause in causes if (told := remedies.remedy(place, cause))
-    ]  # fmt: skip
     if formats.for_programs(args):
+        told = [(cause, remedies.remedy(place, cause)) for _, causes in found for cause in causes]
+        rows = [{**asdict(cause), "try_": one.text, "prove": one.commands} for cause, one in told]
         formats.show(args, rows, COLUMNS)
     else:
         from iogauge.analysis.pages import why_text
@@ -54,6 +52,7 @@ def _peaks(folder: Path) -> Peaks:
     session = (*folder.parents, *[folder] * 4)[3]  # SESSION/system/partition/stack/test
     for report in reversed(loader.all_reports(session.parent, missing_ok=True)):
         with suppress(AnalysisError):
-            if session.name in loader.folders(loader.read_report(report)["session_info"]):
-                return Highest(loader.load_session(report).runs).beside(folder)
+            data = loader.read_report(report)
+            if session.name in loader.folders(data["session_info"]):
+                return Highest(loader.load_session(report, data=data).runs).beside(folder)
     return {}

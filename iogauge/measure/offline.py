@@ -17,6 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 from iogauge.analysis.errors import AnalysisError, UsageError
+from iogauge.analysis.session.loader import why_not
 from iogauge.common import json_file
 from iogauge.common.files import write_whole
 from iogauge.common.paths import ROOT, output
@@ -47,8 +48,7 @@ def render(asked: Asked, target: Path, there: str, iokernel: str) -> tuple[list[
         )  # fmt: skip
         reports = map(json_file.read, Path(folder).glob("reports/*.json"))
         cases = [case for report in reports for case in cases_of(report)]
-        left = [case.get("skip_reason") for case in cases if case["result"] == "skip"]
-        reasons = [reason or "no reason recorded" for reason in left]
+        reasons = [why_not(case) for case in cases if case["result"] == "skip"]
         left_out, written = skipped(reasons, len(cases)), []
         scripts = sorted(Path(folder).glob("stage/*/*/*/*/*/rfm_job.sh"))
         if done.returncode or not scripts or len(reasons) == len(cases) > 0:
@@ -69,7 +69,7 @@ def render(asked: Asked, target: Path, there: str, iokernel: str) -> tuple[list[
     return written, left_out
 
 
-def skipped(reasons: list[str | None], selected: int) -> str:
+def skipped(reasons: list[str], selected: int) -> str:
     """Each reason once, with its number of tests."""
     lines = [f"\n  {number}: {reason}" for reason, number in Counter(reasons).most_common()]
     return f"{len(reasons)} of {selected} tests are skipped:{''.join(lines)}" if reasons else ""
