@@ -14,23 +14,23 @@ CASE = ("system", "partition", "stack", "fs", "case", "pattern", "method", "mode
 
 # Name without `iogauge_`, what it is, and labels besides those of the case.
 METRICS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "verified": ("1: the last runs of the case ended well and every byte was verified", ()),
-    "bandwidth_bytes_per_second": ("Median over the repeats", ("direction",)),
+    "verified": ("1 if the last runs of the case succeeded and every byte was verified", ()),
+    "bandwidth_bytes_per_second": ("Median of the repeats", ("direction",)),
     "ceiling_bytes_per_second": (
-        "Median of what the file system gave between the repeats", ("direction", "kind"),
+        "Median practical peak measured between the repeats", ("direction", "kind"),
     ),
-    "ceiling_ratio": ("Median of the part of the ceiling that was reached", ("direction", "kind")),
+    "ceiling_ratio": ("Median share of the practical peak", ("direction", "kind")),
     "call_seconds": (
-        "Median over the repeats of how long single calls that move data take",
+        "Duration of single data-moving calls: median of the repeats",
         ("direction", "of_calls"),
     ),
-    "operations_per_second": ("Median over the repeats", ("operation",)),
-    "repeats": ("Repeats that the medians are of", ()),
+    "operations_per_second": ("Median of the repeats", ("operation",)),
+    "repeats": ("Number of repeats", ()),
 }  # fmt: skip
 SESSION = {
-    "session_start_timestamp_seconds": ("When the session began", ("session", "host")),
-    "session_duration_seconds": ("How long the session took", ("session", "host")),
-    "session_cases": ("Cases by what came out", ("session", "outcome")),
+    "session_start_timestamp_seconds": ("Start of the session", ("session", "host")),
+    "session_duration_seconds": ("Duration of the session", ("session", "host")),
+    "session_cases": ("Number of cases by outcome", ("session", "outcome")),
 }
 
 Sample = tuple[str, Sequence[str], float]  # name, values of its labels, value
@@ -75,7 +75,7 @@ def _of_rows(table: Table) -> Iterator[Sample]:
         case = _labels(row.run)
         yield "verified", case, float(row.outcome == "verified")
         if row.run.status != "ok":
-            continue  # numbers of a run that went wrong are no numbers
+            continue  # the numbers of a failed run mean nothing
         yield "repeats", case, len(row.samples)
         for direction in DIRECTIONS:
             if spread := row.bandwidth(direction):
