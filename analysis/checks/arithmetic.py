@@ -94,9 +94,6 @@ def _near(found: float, right: float, slack: float = 0.0) -> bool:
     return math.isclose(found, right, rel_tol=EXACT, abs_tol=slack + 1e-12)
 
 
-# ---------------------------------------------------------------- the summary
-
-
 def _at(*path: str) -> Figure:
     def figure(sample: Json) -> float | None:
         value: Any = sample

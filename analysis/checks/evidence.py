@@ -59,9 +59,6 @@ def fits(seconds: float, room: float, slack: float = SECONDS) -> bool:
     return seconds <= room * (1 + RATE) + slack
 
 
-# ---------------------------------------------------------------- the clock outside
-
-
 def against_the_clock(document: Json, outside: Outside) -> Iterator[str]:
     """Times longer than the job, or from another day."""
     total = sum(_all_seconds(document, sample) for sample in document["samples"])
@@ -141,9 +138,6 @@ def spans_and_seconds(document: Json) -> Iterator[str]:
                 f"repeat {number}: the ceilings (and direct writing) would have taken "
                 f"{between:.6g} s, but the next repeat began {min(begins) - max(ends):.6g} s later"
             )
-
-
-# ---------------------------------------------------------------- the storage
 
 
 def against_the_caches(document: Json, outside: Outside | None) -> Iterator[str]:

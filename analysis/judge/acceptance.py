@@ -178,9 +178,6 @@ def _chosen(start: Where, keys: Mapping[str, Sequence[str]]) -> Where:
     return start if "is_peak" in keys else start.also("NOT is_peak")
 
 
-# ---------------------------------------------------------------- what was measured
-
-
 def _jobs(connection: Any, case: Case, session: Where, value: str, also: str = "") -> list[Row]:
     """The jobs of each test case, oldest first. `value`: SQL for one repeat's value (`p` is its
     ceiling); `also`: a condition on `p`."""
@@ -308,9 +305,6 @@ def _quotient(case: Case, base: selection.Group, new: selection.Group, repeats: 
 
 
 _MEASURED = {"": _absolute, "peak": _of_peak, "baseline": _of_baseline, "runs": _of_runs}
-
-
-# ---------------------------------------------------------------- what was not
 
 
 def _failed(connection: Any, case: Case, session: Where) -> list[Found]:

@@ -82,9 +82,6 @@ def say(text: str) -> None:
     options.say(f"iogauge: {text}")
 
 
-# ---------------------------------------------------------------- recover
-
-
 def add_recover(parser: argparse.ArgumentParser) -> None:
     words = "sessions that have ended (default: all that have, below the output folder)"
     parser.add_argument("sessions", nargs="*", metavar="SESSION", help=words)

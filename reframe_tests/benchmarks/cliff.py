@@ -154,8 +154,6 @@ class CacheCliff(IoBenchmark):
             values["before"] += memory_group.enter(groups, self.memory)
         return values
 
-    # ---------------------------------------------------------------- what came of it
-
     @run_before("sanity")
     def record_the_striping(self) -> None:
         """The job's many documents have no place for it."""

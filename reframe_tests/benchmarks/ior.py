@@ -131,8 +131,6 @@ class Ior(IoBenchmark):
     def runs_the_kernel(self) -> bool:
         return not self.ior_program
 
-    # ---------------------------------------------------------------- the real ior
-
     @run_after("setup")
     def choose_program(self) -> None:
         """IOR has no dumps, and no hints for one direction: such runs use `iokernel`."""

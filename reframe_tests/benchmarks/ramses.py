@@ -59,8 +59,6 @@ PAPER_SIZES = [128, 256, 512, 1024, 2048]
 SMOKE_SIZE = 16
 PAPER_CALLS = ["posix", "mpiio:collective", "hdf5:collective", "pnetcdf:collective"]
 
-# ---------------------------------------------------------------- tests
-
 
 class RamsesBenchmark(IoBenchmark):
     """The common base; `contents`: which of a dump's files."""

@@ -128,8 +128,6 @@ class IoBenchmark(
     sourcesdir = None
     keep_files = [DOCUMENT, EXIT_STATUS, CASE, *KEPT]
 
-    # ---------------------------------------------------------------- for children to define
-
     def pattern_options(self) -> list[str]:
         raise NotImplementedError
 
@@ -176,8 +174,6 @@ class IoBenchmark(
             ours=self.runs_the_kernel(),
         )
 
-    # ---------------------------------------------------------------- axes
-
     @property
     def the_call(self) -> Call:
         return BY_NAME[self.call]
@@ -214,8 +210,6 @@ class IoBenchmark(
             self.tags |= {self.apart}
         elif self.scale == QUICK_SCALE:
             self.tags |= {"modes", "quick"} if self.is_quick() else {"modes"}
-
-    # ---------------------------------------------------------------- set-up
 
     @run_after("setup")
     def set_processes(self) -> None:
@@ -271,8 +265,6 @@ class IoBenchmark(
         if isinstance(environment, spack.Environment):
             shutil.copy(environment.lock, self.stagedir)
             self.keep_files += [environment.lock.name]
-
-    # ---------------------------------------------------------------- the job
 
     @run_before("run")
     def set_program(self) -> None:
@@ -365,8 +357,6 @@ class IoBenchmark(
         """What the job read back from the file system goes into the document."""
         if not self.is_dry_run() and is_readable(Path(self.stagedir) / DOCUMENT):
             striping.record(Path(self.stagedir), self.striping())
-
-    # ---------------------------------------------------------------- is it right, and how fast
 
     @sanity_function
     @says_why

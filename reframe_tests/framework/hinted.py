@@ -36,8 +36,6 @@ class Hinted(rfm.RegressionTestPlugin):
         @property
         def file_system(self) -> dict[str, Any]: ...
 
-    # ---------------------------------------------------------------- for children to define
-
     def own_hints(self) -> dict[str, str]:
         """Hints set by the code that the test models."""
         return {}
@@ -50,8 +48,6 @@ class Hinted(rfm.RegressionTestPlugin):
         """What differs from the test's name, and what is not reported; from `used` in the
         document."""
         return labels.hints_in_use(used["hints"], self.label_hints())
-
-    # ---------------------------------------------------------------- for IoBenchmark
 
     def all_hints(self) -> dict[str, str]:
         """The site's for this file system, then the test's, then the user's."""

@@ -48,8 +48,6 @@ class Fits(Placed):
 
         def servers(self) -> int: ...
 
-    # ---------------------------------------------------------------- for children to define
-
     def call_bytes(self) -> int:
         """The most that a process hands over in one call; a dump unless a test says otherwise."""
         return self.share_of_a_dump()
@@ -70,8 +68,6 @@ class Fits(Placed):
         """Of a repeat, besides moving bytes."""
         return 0.0
 
-    # ---------------------------------------------------------------- file system
-
     def shortage(self) -> str | None:
         """Too little room or no permission on the file system; known only if jobs run on this
         machine."""
@@ -83,8 +79,6 @@ class Fits(Placed):
     def bytes_of_files(self) -> int:
         """The ceilings' files exist beside the run's own for a while."""
         return self.payload_bytes() * (2 if self.ceilings else 1)
-
-    # ---------------------------------------------------------------- memory
 
     def chosen_buffer(self) -> str:
         """The user's, else the scale's if possible; empty: iokernel's default."""
@@ -128,8 +122,6 @@ class Fits(Placed):
         """Of this node; known only if jobs run on this machine."""
         kind = mount_of(Path(self.file_system["path"]))["type"]
         return bool(self.current_partition.scheduler.is_local) and kind in IN_MEMORY
-
-    # ---------------------------------------------------------------- time
 
     def moves(self) -> list[Move]:
         """What a repeat moves: the run itself, what a method with servers measures beside it, and

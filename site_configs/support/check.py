@@ -39,9 +39,6 @@ def problems(site: Any) -> Iterator[str]:
     yield from (one_line(problem, LONGEST) for problem in wrong or of_meaning(site))
 
 
-# ---------------------------------------------------------------- types and forms
-
-
 def of_types(site: Any, schema: Any = SCHEMA) -> Iterator[str]:
     """Against the schema, or a part of it."""
     for error in Draft202012Validator(schema).iter_errors(site):
@@ -85,8 +82,6 @@ def place(site: Any, path: list[str | int]) -> str:
         return ".".join([f"{kind}{name_of(2)}", *map(str, path[2:])])
     return ".".join(map(str, path)) or "site_configuration"
 
-
-# ---------------------------------------------------------------- what depends on several keys
 
 # What a manual's example has as the account to charge.
 PLACEHOLDER = re.compile(

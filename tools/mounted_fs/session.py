@@ -91,8 +91,6 @@ class Session:
         image = self.work / f"{kind.name}.img"
         return Place(kind.name, mount, image, IMAGE_BYTES[self.options.scale], self.servers)
 
-    # ------------------------------------------------------------ mount and unmount
-
     def mount_all(self) -> None:
         machine = Machine()
         for kind in self.kinds:
@@ -147,8 +145,6 @@ class Session:
             self.servers.stop()
         except (CannotMount, OSError) as reason:
             self.problems.append(f"stopping the servers: {reason}")
-
-    # ------------------------------------------------------------ run
 
     def entries(self) -> dict[str, dict[str, Any]]:
         return {
@@ -205,8 +201,6 @@ class Session:
             subprocess.run(
                 [sys.executable, "-m", "iogauge", *words], cwd=ROOT, env=env, check=False
             )
-
-    # ------------------------------------------------------------ all of it
 
     def __call__(self) -> int:
         """The exit status. From the first signal on no other one is heard, so that the unmounting

@@ -49,8 +49,6 @@ class CommandScheduler(Templated, sched.JobScheduler):
     def __init__(self) -> None:
         self._submit_timeout = self.get_option("job_submit_timeout")
 
-    # ---------------------------------------------------------------- for children to define
-
     def id_of_submission(self, answer: str) -> str:
         """The job's id; `NotUnderstood`."""
         raise NotImplementedError
@@ -61,8 +59,6 @@ class CommandScheduler(Templated, sched.JobScheduler):
 
     def note_the_end(self, job: Any) -> None:
         """Set `_exitcode`, if the system reports it."""
-
-    # ---------------------------------------------------------------- ReFrame's questions
 
     def emit_preamble(self, job: Any) -> list[str]:
         """None: the directives are in the template."""
@@ -125,8 +121,6 @@ class CommandScheduler(Templated, sched.JobScheduler):
         if state in self.pending_states and job.max_pending_time and waited > job.max_pending_time:
             self.cancel(job)
             job._exception = JobError("maximum pending time exceeded", job.jobid)
-
-    # ---------------------------------------------------------------- for children to use
 
     def ask(self, words: list[str]) -> Any:
         """Run a command; its status is up to the caller. A missing one is named."""
