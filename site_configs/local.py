@@ -19,7 +19,6 @@ from site_configs.support import chosen, common
 
 
 def disk() -> dict[str, Any]:
-    """The disk file system; its note says if it is really memory."""
     path = Path(os.environ.get("IOGAUGE_DISK") or common.OUTPUT / "scratch")
     kind = mount_of(path)["type"]
     in_memory = kind in IN_MEMORY

@@ -53,8 +53,6 @@ class Found:
 
 
 class Bench:
-    """Runs of a program and of its replay, below one folder."""
-
     def __init__(self, args: argparse.Namespace, scratch: Path) -> None:
         self.args, self.scratch = args, scratch
         Path(args.dir).mkdir(parents=True, exist_ok=True)

@@ -72,7 +72,6 @@ def read(table: Path) -> list[Archive]:
 
 
 def given(folders: Sequence[Path]) -> dict[str, Path]:
-    """The archives in the folders, by their sha256."""
     files = (file for folder in folders for file in sorted(folder.rglob("*")))
     return {digest(file): file for file in files if file.is_file() and ENDING.search(file.name)}
 
@@ -154,7 +153,6 @@ def settings(folder: Path, extra: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def write(found: Sequence[Archive], folder: Path, optional: Collection[str]) -> None:
-    """Recipes and settings for the archives that are in the mirror."""
     repo = folder / "repo"
     shutil.rmtree(repo, ignore_errors=True)
     write_whole(repo / "repo.yaml", "repo:\n  namespace: iogauge_mirror\n")

@@ -46,7 +46,6 @@ _LIBRARIES = ("reframe-hpc", "numpy", "duckdb", "darshan")
 def gather(
     report: Path, folder: Path, acceptance: Path | None, sites: Path = references.SITES
 ) -> None:
-    """Copy a session's raw data to `folder`, an empty one. Raises an AnalysisError."""
     data = read_report(report)
     place = Place(report, dict(data["session_info"]))
     cases = [case for run in data["runs"] for case in run["testcases"]]

@@ -55,7 +55,6 @@ def problems(folder: Path, names: Sequence[str]) -> list[str]:
 
 
 def sign(folder: Path, key: Path) -> None:
-    """Sign MANIFEST with the SSH key `key`. Raises AnalysisError."""
     done = _keygen("sign", "-f", str(key), "-n", NAMESPACE, str(folder / MANIFEST))
     if done.returncode or not (folder / SIGNATURE).exists():
         raise AnalysisError(f"{key}: cannot sign: {_said(done)}")

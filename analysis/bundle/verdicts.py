@@ -71,7 +71,6 @@ def accepted(
     session: Session,
     sites: Path = references.SITES,
 ) -> list[Row]:
-    """The verdicts on the bounds, from a store that holds this session alone."""
     with tempfile.TemporaryDirectory(prefix="iogauge-store-") as name:
         place = Path(name) / "store"
         ingest(report, place, strict=False)

@@ -25,7 +25,6 @@ Figure = Callable[[Json], "float | None"]
 
 
 def complaints(document: Json) -> Iterator[str]:
-    """The inconsistencies, one per line."""
     payload, steps = document["payload"]["bytes"], document["asked"]["steps"]
     for sample in document["samples"]:
         repeat = f"repeat {sample['repeat']}"

@@ -47,7 +47,6 @@ class Judged:
 
 
 def judged(folder: Path) -> Judged:
-    """The run in `folder`, whatever it contains."""
     try:
         expected, outside, was_traced = _record(folder)
     except (json_file.Unreadable, LookupError, TypeError, ValueError) as problem:
@@ -113,7 +112,6 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 
 def _same_ledger(folder: Path, made: dict[str, Any]) -> None:
-    """`Wrong` if ledger.json disagrees with the trace."""
     if not (folder / LEDGER).exists():
         return
     try:

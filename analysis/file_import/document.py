@@ -127,7 +127,6 @@ def members(kind: np.dtype[Any]) -> list[Member] | str:
 
 
 def narrow(like: Like, only: list[str], skip: list[str]) -> None:
-    """Keeps the requested variables, and their dimensions."""
     names = [one.name for one in like.variables]
     for name in (*only, *skip):
         if name not in names:

@@ -221,7 +221,6 @@ def _absolute(connection: Any, case: Case, session: Where, _: Path) -> list[Foun
 
 
 def _of_peak(connection: Any, case: Case, session: Where, _: Path) -> list[Found]:
-    """The peak was measured between the repeats of the same job."""
     ceiling = f"ceiling_{case.bound.what}_{case.quantity.removesuffix('_bw')}"
     also = f"AND p.quantity = '{ceiling}' AND p.value > 0"
     jobs = _jobs(connection, case, session, "v.value / p.value", also)
@@ -229,7 +228,6 @@ def _of_peak(connection: Any, case: Case, session: Where, _: Path) -> list[Found
 
 
 def _of_baseline(connection: Any, case: Case, session: Where, sites: Path) -> list[Found]:
-    """The bound is relative to the site's learned baseline of this name."""
     found: list[Found] = []
     for job in _jobs(connection, case, session, "v.value"):
         key = (job["partition"], job["stack"], job["test_case"], job["processes"], job["fsync"],
@@ -276,7 +274,6 @@ def _about(group: selection.Group) -> Row:
 
 
 def _fewest_repeats(connection: Any, case: Case, session: Where, both: Sequence[Where]) -> int:
-    """The fewest repeats of any job of these runs."""
     chosen = session.also(_VERIFIED).also("quantity = ?", case.quantity)
     chosen = chosen.also(
         " OR ".join(f"({side.sql})" for side in both), *(v for side in both for v in side.values)
@@ -308,7 +305,6 @@ _MEASURED = {"": _absolute, "peak": _of_peak, "baseline": _of_baseline, "runs": 
 
 
 def _failed(connection: Any, case: Case, session: Where) -> list[Found]:
-    """Test cases with a failed or unverified job."""
     states = f"({store.BAD} OR (status = 'ok' AND NOT {_VERIFIED}))"
     found: list[Found] = []
     for job in _lost(connection, case, session, states):

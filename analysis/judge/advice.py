@@ -27,7 +27,6 @@ DEFAULT = "mpiio:collective"  # the baseline, unless another is given
 def candidates(
     connection: Any, where: store.Where, quantity: str
 ) -> dict[tuple[Any, ...], list[Row]]:
-    """Measurements grouped by file system, scale and number of processes."""
     where = where.also("verdict = 'verified' AND NOT is_peak").also("quantity = ?", quantity)
     rows = store.rows(
         connection,
@@ -137,7 +136,6 @@ class Step(NamedTuple):
 
 
 def by_kind(group: Sequence[Row], default: str) -> list[Step]:
-    """One for each kind that was measured, if there are two."""
     steps: list[Step] = []
     for kind in tables.KINDS:
         methods = tables.methods_of_kind(kind)

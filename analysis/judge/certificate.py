@@ -110,14 +110,11 @@ class Certificate:
 
 @dataclass(frozen=True)
 class News:
-    """What a later certificate of the same stacks changes."""
-
     new: list[str]
     notes: list[str]
 
 
 def read(folder: Path) -> tuple[Row, list[Row]]:
-    """The runs, and what they have in common. Raises NothingFoundError."""
     try:
         about = json_file.read(folder / ABOUT)
         lines = (folder / RUNS).read_text(encoding="utf-8").splitlines()
@@ -134,7 +131,6 @@ def read(folder: Path) -> tuple[Row, list[Row]]:
 
 
 def judge(folder: Path) -> Certificate:
-    """The certificate of the runs in a folder. Raises NothingFoundError."""
     about, rows = read(folder)
     return of_runs(about, rows)
 
@@ -171,7 +167,6 @@ def holds(setting: str, part: str) -> bool:
 
 
 def distance(one: str, other: str) -> int:
-    """The number of factors in which two settings differ."""
     first, second = factors(one), factors(other)
     return sum(first.get(key) != second.get(key) for key in first.keys() | second.keys())
 
@@ -278,7 +273,6 @@ def _instead(
 
 
 def parse(data: Any) -> Certificate:
-    """Parse a stored certificate. Raises UnknownSchemaError, MalformedDocumentError."""
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise UnknownSchemaError(f"no certificate: its schema is not {SCHEMA}")
     try:

@@ -37,8 +37,6 @@ class Place(NamedTuple):
 
 
 class Stated(NamedTuple):
-    """A published number with its system and conditions."""
-
     number: str
     origin: str
 
@@ -120,7 +118,6 @@ def _judged(test: Test, ends: tuple[float, float, float], place: Place, what: st
 
 
 def _chosen(where: Where, test: Test, needs: Mapping[str, Any]) -> Where:
-    """The runs that the test is about and that meet the claim's needs."""
     sql, values = keys_condition(test["where"])
     where = where.also(sql, *values).also(RIGHT)
     where = where.also("processes >= ?", needs["processes"] if test["kind"] != "growth" else 1)
@@ -304,7 +301,6 @@ def _slopes(points: Sequence[tuple[float, list[Group]]]) -> list[float]:
 
 
 def published(test: Test) -> Stated | None:
-    """The published ratio or number that a test names."""
     if "published" not in test:
         return None
     numbers = [n for n in references.published() if n.id == test["published"]]

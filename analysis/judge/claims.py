@@ -20,8 +20,6 @@ UNCLEAR = "more samples: each interval holds both what the claim says and its op
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim of references/claims.yaml."""
-
     id: str
     says: str
     sentence: str
@@ -34,7 +32,6 @@ class Claim:
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """What produces its runs."""
         return tuple(f"iogauge run --site SITE -- {options}" for options in self.run)
 
     def needs_of(self, test: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,7 +62,6 @@ class Judged:
 
 
 def load(folder: Path = references.FOLDER, wanted: Sequence[str] = ()) -> list[Claim]:
-    """The claims by name. Raises ReferenceFileError, with the line, for a mistake."""
     file = YamlFile(folder / "claims.yaml", references.FOLDER / "claims.schema.json")
     groups = {number.id for number in references.published(references.FOLDER)}
     claims = []

@@ -24,7 +24,6 @@ COLUMNS = {"peak": PEAK, "reference": REFERENCE, "published": compare_published.
 
 
 def _chosen(connection: Any, where: Where, question: Question) -> Where:
-    """The runs that A names. Raises NothingFoundError if there are none."""
     sql, values = condition(connection, question.by, question.a)
     return where.also(sql, *values).also("NOT is_peak AND verdict <> 'nothing moved'")
 
@@ -127,7 +126,6 @@ def _against_reference(row: Row, expected: references.Expected, allowed: float |
 
 
 def with_published(connection: Any, where: Where, question: Question) -> list[Row]:
-    """Published numbers beside runs of the same pattern and method."""
     rows = compare_published.published(connection, _chosen(connection, where, question))
     return _or_raise(rows, question, "a published number beside it")
 

@@ -26,7 +26,6 @@ class Disturbance:
 
 
 def ceilings(connection: Any, where: store.Where) -> list[Disturbance]:
-    """For each file system where a case measured the ceilings at least twice."""
     where = where.also("quantity IN ('ceiling_fpp_write', 'ceiling_fpp_read')")
     case = ", ".join(f'"{name}"' for name in CASE)
     rows = store.rows(

@@ -107,7 +107,6 @@ def _of_stacks(connection: Any, where: store.Where) -> list[str]:
 
 
 def _of_kinds(found: Sequence[Place]) -> str:
-    """What the first few kinds of file cost where it is decided."""
     return _some([
         f"{one.name}: {of_kind(step)}"
         for one in found
@@ -168,6 +167,5 @@ def _undecided(found: Sequence[Place]) -> str:
 
 
 def _some(texts: Sequence[str]) -> str:
-    """The first few, and how many more."""
     more = f" and {len(texts) - NAMED} more" if len(texts) > NAMED else ""
     return ", ".join(texts[:NAMED]) + more

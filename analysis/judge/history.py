@@ -140,7 +140,6 @@ def find(
     quantities: Sequence[str] = QUANTITIES,
     smallest: float = change_points.SMALLEST,
 ) -> list[History]:
-    """The histories of all cases that match `where`, with their changes."""
     found = _load(connection, where, given, quantities)
     for one in found:
         judge(one, smallest)
@@ -202,7 +201,6 @@ def _load(
 
 
 def judge(one: History, smallest: float) -> None:
-    """Find a history's changes, and the state of each."""
     speeds = np.asarray(one.speeds)
     cuts = change_points.find(speeds, smallest)
     levels = change_points.levels(speeds, cuts)
@@ -224,7 +222,6 @@ def judge(one: History, smallest: float) -> None:
 
 
 def _circumstances(connection: Any, where: store.Where, found: Sequence[History]) -> None:
-    """Add to each change what else differed after it."""
     times = {
         at for one in found for change in one.changes for at in one.at[_near(change.index)]
     }  # fmt: skip

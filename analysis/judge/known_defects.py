@@ -68,7 +68,6 @@ class Report:
 
 @functools.cache
 def reports() -> tuple[Report, ...]:
-    """The entries of references/known-defects.yaml, in its order. Raises ReferenceFileError."""
     file = YamlFile(FOLDER / "known-defects.yaml", FOLDER / "known-defects.schema.json")
     found = []
     for entry in file.data["reports"]:

@@ -62,7 +62,6 @@ _FACTORS = {
 
 @functools.cache
 def published(folder: Path = FOLDER) -> list[Published]:
-    """All published numbers. Raises ReferenceFileError, with the line, for a mistake."""
     from .yaml_file import YamlFile
 
     file = YamlFile(folder / "published.yaml", FOLDER / "published.schema.json")

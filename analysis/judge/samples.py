@@ -80,7 +80,6 @@ def speedup(a: Speeds, b: Speeds) -> Interval:
 
 
 def evidence(a: Speeds, b: Speeds) -> Evidence:
-    """What a gate decides by."""
     from ..statistics.gate import Evidence
 
     value = speedup(a, b).value

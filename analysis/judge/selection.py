@@ -107,7 +107,6 @@ Side = tuple[str, list[Any]]  # which runs, as SQL with its values
 
 
 def condition(connection: duckdb.DuckDBPyConnection, by: str, word: str) -> Side:
-    """The runs that `word` names when comparing by `by`."""
     if by in _CONDITIONS:
         return _CONDITIONS[by](connection, word)
     if by in SCHEMA:
@@ -171,7 +170,6 @@ def groups(
     sides: Sequence[Side],
     columns: Sequence[str],
 ) -> list[Group]:
-    """The values of all cases that match `where`, for each side that has them."""
     tests: list[str] = []
     values: list[Any] = []
     for sql, given in sides:

@@ -29,7 +29,6 @@ class Traced:
 
 
 def last_traced(output: Path) -> Path:
-    """The folder of the newest log below `output`."""
     found = sorted(output.glob(f"**/{TRACE}"), key=lambda path: path.stat().st_mtime_ns)
     if not found:
         raise NothingFoundError(f"{output}: expected a traced run ({TRACE}), found none")

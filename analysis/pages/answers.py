@@ -101,7 +101,6 @@ def _stacks(place: Place) -> str:
 
 
 def shown(found: Sequence[Row], reasons: Callable[[Row], str], folder: Path) -> list[Row]:
-    """As the template shows them, on a page in `folder`."""
     made = []
     for row in found:
         share = row["share"]
@@ -120,7 +119,6 @@ def shown(found: Sequence[Row], reasons: Callable[[Row], str], folder: Path) -> 
 
 
 def troubles(connection: Any, where: Where) -> list[str]:
-    """What makes the session's numbers less sure than they look: a line for each."""
     said = []
     for one in disturbance.ceilings(connection, where):
         if one.disturbed:

@@ -185,7 +185,6 @@ def to_png(table: Table) -> bytes | None:
 
 
 def write(table: Table, path: Path) -> Path:
-    """The plot as a PNG; OutputError if there is nothing to draw, or it cannot be written."""
     png = to_png(table)
     if png is None:
         raise OutputError(f"{path}: expected numbers to draw, the session measured none")

@@ -71,7 +71,6 @@ def show(table: Table, found: Found, ends: Answers) -> None:
 
 
 def as_json(found: Found) -> dict[str, Any]:
-    """For programs."""
     return {
         "fastest": [
             {

@@ -22,7 +22,6 @@ NAMED = 3  # cases that failed for the same reason and are named one by one
 
 
 def counts_text(table: Table) -> str:
-    """The counts by outcome in one line; outcomes that did not occur are left out."""
     counts = table.counts()
     parts = [f"{counts['verified']} verified", f"{counts['failed']} failed"]
     for name in ("not asked", "nothing moved", "skipped"):
@@ -63,7 +62,6 @@ def failure_lines(table: Table) -> list[str]:
 
 
 def skip_reasons(table: Table) -> list[tuple[str, int]]:
-    """Each reason for skipping with its number of tests, the most frequent first."""
     return Counter(row.run.reason for row in table.skipped).most_common()
 
 
@@ -84,7 +82,6 @@ def scale_text(table: Table) -> str:
 
 
 def caches_lines(table: Table) -> list[str]:
-    """For each file system what the reads were served from."""
     words: dict[str, set[str]] = defaultdict(set)
     for row in table.ran:
         if row.run.result and row.run.result.caches:
@@ -96,7 +93,6 @@ def caches_lines(table: Table) -> list[str]:
 
 
 def peak_lines(table: Table) -> list[str]:
-    """The session's peaks, each with what measured it."""
     files = {"fpp": "file per process", "shared": "shared file"}
     lines = []
     for of, peak in table.highest.all().items():
@@ -126,7 +122,6 @@ def rate_lines(table: Table) -> list[str]:
 
 
 def version_lines(table: Table) -> list[str]:
-    """The libraries of each stack, and the programs that measured."""
     stacks: dict[str, set[str]] = defaultdict(set)
     programs: set[str] = set()
     for row in table.ran:
@@ -164,7 +159,6 @@ def machine_text(table: Table) -> str:
 
 
 def session_text(table: Table) -> str:
-    """When the session ran, how long, and by which harness."""
     session = table.session
     started = session.started.strftime("%Y-%m-%d %H:%M UTC")
     return f"{started}, {session.seconds:.0f} s, {session.harness}"

@@ -46,7 +46,6 @@ def _lines(
     methods: Sequence[str],
     reasons: Callable[[Row], str],
 ) -> list[tuple[str, list[dict[str, Any] | None]]]:
-    """A line of cells for each file system and stack."""
     places = sorted({key[1:3] for key in best if key[0] == pattern})
     return [
         (f"{fs}, {stack}", [_cell(best.get((pattern, fs, stack, m)), reasons) for m in methods])

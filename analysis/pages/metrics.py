@@ -37,7 +37,6 @@ Sample = tuple[str, Sequence[str], float]  # name, values of its labels, value
 
 
 def openmetrics(table: Table) -> str:
-    """The text, which ends with `# EOF`."""
     from prometheus_client import CollectorRegistry
     from prometheus_client.core import GaugeMetricFamily
     from prometheus_client.openmetrics.exposition import generate_latest

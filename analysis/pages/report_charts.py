@@ -148,7 +148,6 @@ def _who(shades: Mapping[str, str]) -> alt.Color:
 
 
 def history(section: Section) -> Panels | None:
-    """Those that fell most."""
     return history_chart.panels(section.source) if section.source else None
 
 

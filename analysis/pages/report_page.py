@@ -57,7 +57,6 @@ class Reasons:
 
 
 def lines(table: Table) -> list[tuple[str, str]]:
-    """Each share above 100 %, with why it is."""
     names = dict(zip(CEILINGS, ("of the peak", "of the shared ceiling"), strict=True))
     found = []
     for row in table.ran:
@@ -175,7 +174,6 @@ def render(
 
 
 def pictures(table: Table, sections: Sequence[Section]) -> dict[str, bytes]:
-    """A picture of each chart that has marks, by the section's name."""
     found = {"overview": bars.to_png(table)}
     for section in sections:
         if section.name in CHARTS:
@@ -218,7 +216,6 @@ def _cells(section: Section, root: Path, folder: Path, why: Reasons) -> dict[str
 
 
 def _counts(section: Section) -> str:
-    """How many rows have which verdict or state."""
     name = next((name for name in ("verdict", "state") if name in section.columns), "")
     counts = Counter(str(row[name]) for row in section.rows) if name else Counter[str]()
     return ", ".join(f"{count} {word}" for word, count in counts.most_common())

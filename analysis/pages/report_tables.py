@@ -180,7 +180,6 @@ def expected(connection: Any, session: str) -> Section:
 
 
 def history(found: Sequence[History], connection: Any, session: str) -> Section:
-    """When each case of the session got slower or faster, and what changed with it."""
     current = _current(session)
     documents = store.rows(
         connection,

@@ -33,7 +33,6 @@ def range_text(spread: Spread | None) -> str:
 
 
 def percent_text(row: Row, ceiling: Ceiling, direction: Direction) -> str:
-    """The row's share of the peak as a percentage, or why it has none."""
     share = row.share(ceiling, direction)
     if share is None:
         return DISTURBED if row.disturbed(direction) else NOTHING

@@ -90,7 +90,6 @@ def _reports(output: Path) -> list[Path]:
 
 
 def folders(info: dict[str, Any]) -> set[str]:
-    """Names of the folders that a session's files are in."""
     rounds = info.get(ROUNDS_KEY)
     return {Path(info.get("prefix_output") or "").name} | set(
         map(str, rounds if isinstance(rounds, list) else [])
@@ -309,7 +308,6 @@ def _run(
 
 
 def _status(case: dict[str, Any]) -> Status:
-    """How the case ended, according to ReFrame."""
     if case["result"] in _SUCCESS:
         return "ok"
     return "skipped" if case["result"] == "skip" else "failed"
@@ -331,7 +329,6 @@ def why_not(case: dict[str, Any], causes: dict[str, str] | None = None) -> str:
 def _result(
     report: Path, case: dict[str, Any], folder: Path | None, *, strict: bool
 ) -> tuple[Result | None, str]:
-    """A case's result document, and what is wrong with it."""
     if folder is None or not (folder / DOCUMENT).exists():
         return None, f"no result document {DOCUMENT}: the run crashed or was killed"
     try:

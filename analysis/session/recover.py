@@ -40,7 +40,6 @@ class Known:
 
 
 def known(output: Path) -> list[Known]:
-    """The reports that can be read."""
     found = []
     for path in loader.all_reports(output, missing_ok=True):
         try:
@@ -87,7 +86,6 @@ def read_cases(output: Path, name: str) -> tuple[list[Row], list[Path]]:
 
 
 def write_interrupted(output: Path, name: str, cases: Sequence[Row]) -> Path:
-    """The report of a session's finished cases."""
     first = cases[0]["session"]
     info = {
         "uuid": f"{loader.INTERRUPTED}-{name}",

@@ -182,7 +182,6 @@ class Table:
 
 
 def make_table(session: Session) -> Table:
-    """Sort and group the runs of `session`."""
     grouped: dict[tuple[str, ...], list[Run]] = defaultdict(list)
     for run in session.runs:
         # A skipped run gets its own row: it must not hide among repeats that ran.

@@ -149,5 +149,4 @@ def excess(data: Floats, cuts: Sequence[int]) -> float:
 
 
 def _trimmed(values: Floats) -> float:
-    """The mean without the largest tenth."""
     return float(np.sort(values)[: math.ceil(0.9 * len(values))].mean())

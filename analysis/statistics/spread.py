@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Spread:
-    """The repeats of one measurement."""
-
     median: float
     low: float
     high: float

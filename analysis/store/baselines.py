@@ -65,7 +65,6 @@ def load(store: Path) -> list[Baseline]:
 
 
 def remove(store: Path, name: str) -> None:
-    """Delete a baseline. Raises StoreError if there is none of this name."""
     known = [one.name for one in load(store)]
     if name not in known:
         raise StoreError(f"{name}: no such baseline; there are {', '.join(known) or 'none'}")

@@ -77,7 +77,6 @@ BAD = (
 
 
 def create(store: Path) -> None:
-    """Create an empty store if there is none; check the version of an existing one."""
     mark = store / MARK
     if not mark.exists() and any((store / RECORDS).glob("*")):
         raise StoreError(f"{store}: {RECORDS} has files, but there is no {MARK}: not a store")
@@ -171,7 +170,6 @@ def in_month(store: Path, month: Path, session: str) -> list[tuple[Any, ...]]:
 
 
 def missing(store: Path, sessions: Iterable[str]) -> set[str]:
-    """Sessions that no file of the store holds."""
     import duckdb
 
     lacking = {one for one in sessions if not files.has(store, one)}

@@ -70,7 +70,6 @@ def save(store: Path, path: Path, data: bytes) -> None:
 
 
 def set_aside(store: Path, bad: Bad) -> Path:
-    """Move a bad file out of the way. Raises StoreError."""
     place = store / ASIDE / f"{bad.path.name}.{time.time_ns()}"
     try:
         place.parent.mkdir(parents=True, exist_ok=True)

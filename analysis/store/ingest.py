@@ -88,7 +88,6 @@ _MEASURED = ("quantity", "unit", "repeat", "value")
 
 
 def _run_cells(session: Session, one: Run, folder: Path) -> Row:
-    """What all rows of a run have in common."""
     result = one.result
     libraries = result.libraries if result else {}
     of_result: Row = {name: getattr(result, name, None) for name in _OF_RESULT}

@@ -18,7 +18,6 @@ _NAMING_KEYS = ("direction", "name")
 
 
 def log(folder: Path | None) -> Path | None:
-    """The path of the trace; None if the run has none."""
     return folder / TRACE if folder and (folder / TRACE).exists() else None
 
 

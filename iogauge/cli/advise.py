@@ -41,7 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the fastest of each file system, scale and number of processes."""
     connection = options.connect(args)
     where = options.where(args, connection)
     where = where.key("pattern", [args.pattern]).key("system", [args.system])
@@ -84,7 +83,6 @@ def _in_words(row: Row, args: argparse.Namespace) -> str:
 
 
 def write_files(folder: Path, row: Row) -> list[Path]:
-    """The settings of one row as files that the libraries read. Raises CannotWrite."""
     hints = dict(word.split("=", 1) for word in row["hints"].split())
     files = advice.settings(hints, row["mpi_io"] or "", folder.resolve())
     undecided = row["lacks"] and f"not decided yet whether it is faster: {row['lacks']}"

@@ -32,7 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the races. Raises NothingFoundError where there is no trace."""
     if (args.file is None) != (args.byte is None):
         raise errors.UsageError("--file and --byte: use both, or neither")
     found = races.find(source(args.trace))

@@ -44,7 +44,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def exit_status(rows: Sequence[dict[str, Any]]) -> int:
-    """Of a command that has these verdicts."""
     verdicts = {row["verdict"] for row in rows}
     if verdicts - {"met", "not decided yet"}:
         return EXIT_NOT_VERIFIED

@@ -72,7 +72,6 @@ def percent(text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the comparison, and of a gate what it rests on; the exit code is the gate's."""
     from iogauge.analysis.judge import (  # here: numpy is slow to load
         compare_references,
         compare_runs,

@@ -49,7 +49,6 @@ def run_remove(args: argparse.Namespace) -> int:
 
 
 def run_accept(args: argparse.Namespace) -> int:
-    """Raises UsageError for what is missing, NothingFoundError where no history is chosen."""
     if not args.why or not args.where:
         raise UsageError("expect accept: expected --where, which histories, and --why")
     connection = options.connect(args)

@@ -54,8 +54,6 @@ def _part(text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the site file. Raises NothingFoundError where no case has samples enough, and
-    OutputError where a baseline is there already."""
     path = references.site_file(args.system, args.references)
     if path.exists() and not args.replace and not formats.for_programs(args):
         raise OutputError(f"{path}: holds a baseline, which is frozen; --replace learns anew")
@@ -86,7 +84,6 @@ def _name(row: dict[str, Any]) -> str:
 
 
 def write(path: Path, system: str, baseline: Baseline, today: date) -> None:
-    """The site file, by one rename."""
     import yaml
 
     data = site_data(system, baseline, today)

@@ -30,7 +30,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write or print it. Raises UsageError for --acceptance where it says nothing."""
     if args.acceptance and args.form != "junit":
         raise UsageError("--acceptance: use it with junit only")
     if args.form == "timeline":

@@ -68,7 +68,6 @@ def write_json(data: Any) -> None:
 
 
 def write_csv(rows: Sequence[Record], columns: Sequence[str]) -> None:
-    """Print `rows` as CSV; without any, a header of `columns`."""
     sys.stdout.write(csv_text(rows, columns))
 
 

@@ -32,7 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the changes. Raises NothingFoundError where no run fits."""
     from iogauge.analysis.judge import history  # here: numpy is slow to load
     from iogauge.analysis.pages import history_table
 

@@ -132,7 +132,6 @@ def _sub_verbs(verb: str, rest: Sequence[str]) -> NoReturn:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status; errors become one line on stderr."""
     _complete()
     command, words = _find(list(sys.argv[1:] if argv is None else argv))
     try:

@@ -131,7 +131,6 @@ def add_store(parser: argparse.ArgumentParser) -> None:
 
 
 def store_of(args: argparse.Namespace) -> Path:
-    """Where the store is: --store, else IOGAUGE_STORE, else in the output folder."""
     given = args.store or os.environ.get("IOGAUGE_STORE")
     return Path(given) if given else Path(args.output) / "store"
 
@@ -157,8 +156,6 @@ def add_where(parser: argparse.ArgumentParser) -> None:
 
 
 def where(args: argparse.Namespace, connection: duckdb.DuckDBPyConnection) -> Where:
-    """What --where asks for. Raises UsageError for a word that is not KEY=VALUE, and for an
-    unknown key."""
     found = Where.parse(args.where)
     keys.check(connection, "--where", [word.partition("=")[0] for word in args.where])
     return found
@@ -171,7 +168,6 @@ def shown(path: Path) -> Path:
 
 
 def say_written(path: Path) -> None:
-    """Name a file that was written, on stderr."""
     say(f"wrote {shown(path)}")
 
 

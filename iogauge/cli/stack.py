@@ -65,7 +65,6 @@ def environments() -> list[Path]:
 
 
 def load(file: Path, known: set[str], top: str | None = None) -> dict[str, Any]:
-    """A YAML file's mapping (below the key `top`), with known keys only."""
     try:
         data = yaml.safe_load(file.read_text())
         found: dict[str, Any] = data[top] if top else data
@@ -117,7 +116,6 @@ def merged(folder: Path) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
 
 
 def problems(folder: Path) -> Iterator[str]:
-    """What is wrong with an environment, by its files alone."""
     file = folder / "spack.yaml"
     try:
         packages, definitions, listed = merged(folder)

@@ -90,7 +90,6 @@ def add_recover(parser: argparse.ArgumentParser) -> None:
 
 
 def run_recover(args: argparse.Namespace) -> int:
-    """Make the reports, and put them into the store, with those that were made and not stored."""
     done: list[Row] = []
     problems = 0
     reports, place = recover.known(args.output), options.store_of(args)

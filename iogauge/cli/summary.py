@@ -35,7 +35,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the session. Returns EXIT_NOT_VERIFIED unless every row is verified."""
     table = make_table(load_session(options.report_of(args)))
     if args.json:
         from iogauge.analysis.pages import first_screen
@@ -68,7 +67,6 @@ def _ask(table: Table) -> first_screen.Found:
 
 
 def _ends(table: Table) -> list[tuple[str, str]]:
-    """The page, and what to go on with."""
     page = table.session.output / PAGE
     if not page.exists():
         return [("next", "iogauge report")]

@@ -45,7 +45,6 @@ class UnknownSchema(Exception):
 
 
 def read(path: Path) -> Any:
-    """The JSON in `path`, whatever it is. Raises json_file.Unreadable."""
     return json_file.read(path, WHAT)
 
 

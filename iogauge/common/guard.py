@@ -53,7 +53,6 @@ class Guard:
 
 
 def held() -> list[int]:
-    """What HOLD names, of files that are open."""
     found = []
     for word in os.environ.get(HOLD, "").split(","):
         if word.isdecimal():

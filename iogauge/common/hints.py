@@ -21,7 +21,6 @@ class Hints:
 
     @property
     def words(self) -> list[str]:
-        """Of iokernel's command line."""
         return [word for key, value in self.mpi.items() for word in ("--hint", f"{key}={value}")]
 
 
@@ -47,12 +46,10 @@ class Known:
 
     @property
     def range(self) -> tuple[int, int] | None:
-        """Least and most of a NUMBER."""
         least, dots, most = self.values.partition("..")
         return (int(least), int(most)) if self.kind == "NUMBER" and dots else None
 
     def is_of(self, version: str) -> bool:
-        """Has the library in this version (`1.14.0`) the hint?"""
         here = _numbers(version)
         return (not self.since or _numbers(self.since) <= here) and (
             not self.until or here < _numbers(self.until)

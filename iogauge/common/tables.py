@@ -73,7 +73,6 @@ def methods_of_kind(kind: str) -> list[str]:
 
 
 def kind_of(method: str) -> str:
-    """A key of KINDS. Raises BadTable."""
     return next(kind for kind in KINDS if method in methods_of_kind(kind))
 
 

@@ -93,7 +93,6 @@ def ratio(value: float, verdict: str) -> str:
 
 
 def percent(value: float, decimals: int = 0) -> str:
-    """A fraction as everything prints it: `39 %`."""
     return f"{100 * value:.{decimals}f} %"
 
 

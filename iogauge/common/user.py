@@ -9,7 +9,6 @@ from pathlib import Path
 
 
 def name() -> str:
-    """The user's name; the number where there is none."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

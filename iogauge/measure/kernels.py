@@ -123,7 +123,6 @@ def test_folder(stack: str) -> Path:
 
 
 def build_for_tests(stack: str) -> Path:
-    """As `make test-kernels` does; the folder."""
     counted = stack == COVERED and "IOGAUGE_COVERAGE" in os.environ
     build(stack, test_folder(stack), STRICT, *([COUNTS] if counted else []))
     return test_folder(stack)

@@ -158,13 +158,11 @@ def cases_of(data: Any) -> list[Any]:
 
 
 def count(data: Any) -> tuple[int, int]:
-    """Tests of a report that ran, and all, without fixtures."""
     cases = cases_of(data)
     return sum(case["result"] != "skip" for case in cases), len(cases)
 
 
 def tidy(output: Path, name: str) -> None:
-    """Remove what killed jobs left in the file systems of a session's cases, and say it."""
     found = set()
     for path in case_files(output, name):
         with suppress(json_file.Unreadable, KeyError, TypeError):

@@ -44,7 +44,6 @@ def runs_here(path: Path) -> bool:
 
 
 def local_file_systems() -> dict[str, dict[str, Any]]:
-    """The entries of site_configs/local.py, by name."""
     from site_configs import local  # here: it looks at the machine
 
     (system,) = local.site_configuration["systems"]
@@ -53,7 +52,6 @@ def local_file_systems() -> dict[str, dict[str, Any]]:
 
 
 def find(name: str) -> Path:
-    """The site file that is called so, or the file of that path. Raises UsageError."""
     if name.endswith(".py"):
         path = Path(name).absolute()
         if not path.is_file():

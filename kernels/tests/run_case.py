@@ -342,7 +342,6 @@ def main() -> None:
 
 
 def run_all(options: argparse.Namespace) -> int:
-    """Number of failures."""
     failed = 0
     counts = [int(n) for n in options.processes.split(",")]
     if options.refused:

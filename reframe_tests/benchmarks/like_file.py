@@ -49,7 +49,6 @@ class LikeFile(Planned):
         return bool(self.is_quick())
 
     def scale_processes(self) -> int | None:
-        """From the grid or the lists."""
         self.plan_once()
         if self.grid:
             return prod(int(n) for n in self.grid.split("x") if n.isdecimal())

@@ -70,7 +70,6 @@ class PaioBenchmark(IoBenchmark):
         return int(self.io_processes)
 
     def is_quick(self) -> bool:
-        """Part of the suite that `iogauge run` runs."""
         return False
 
     def queue_limit(self) -> int:

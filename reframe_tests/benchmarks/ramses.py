@@ -107,7 +107,6 @@ class RamsesBenchmark(IoBenchmark):
         return SLOWER
 
     def is_quick(self) -> bool:
-        """Part of the suite that `iogauge run` runs."""
         return False
 
 

@@ -157,7 +157,6 @@ class IoBenchmark(
         return True
 
     def expected(self) -> Expected:
-        """What the document must say."""
         return Expected(
             pattern=self.pattern,
             method=self.the_call.method,
@@ -184,7 +183,6 @@ class IoBenchmark(
 
     @property
     def file_system(self) -> dict[str, Any]:
-        """The entry of the site file."""
         return filesystems.of(self.current_partition)[self.fs]
 
     @property
@@ -311,11 +309,9 @@ class IoBenchmark(
         ]
 
     def programs(self) -> list[dict[str, Any]]:
-        """The commands that the job launches, one after the other."""
         return [{"path": self.executable, "options": self.executable_opts}]
 
     def script_values(self) -> dict[str, Any]:
-        """The variables of the job script's template (docs/reference/job-script.md)."""
         return {
             "test": {
                 "name": self.display_name,

@@ -121,7 +121,6 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
 
     @property
     def needs(self) -> list[str]:
-        """Features without which nothing can run."""
         return ["mpi"] if self.given else ["mpi", "build"]
 
     @property
@@ -131,7 +130,6 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
 
     @property
     def given(self) -> str | None:
-        """A program that exists already."""
         return self.kernel_path or stacks.program_given(self.current_environ)
 
     @property
@@ -214,7 +212,6 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
 
     @sanity_function
     def one_mpi_and_all_libraries(self) -> bool:
-        """One MPI, the stack's own, and every library that the stack has."""
         if self.missing:
             return True
         if self.is_cross:

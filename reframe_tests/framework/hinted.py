@@ -50,7 +50,6 @@ class Hinted(rfm.RegressionTestPlugin):
         return labels.hints_in_use(used["hints"], self.label_hints())
 
     def all_hints(self) -> dict[str, str]:
-        """The site's for this file system, then the test's, then the user's."""
         site = filesystems.hints_for(self.file_system, self.pattern, self.the_call.needs)
         test = {**self.own_hints(), **self.label_hints()}
         return labels.merged(site, test, parse_hints(self.hints))

@@ -21,13 +21,11 @@ AS_LABELLED = "as labelled"
 
 
 def merged(site: Mapping[str, str], test: Label, user: Mapping[str, str]) -> dict[str, str]:
-    """The hints of a run: the site's, then the test's, then the user's."""
     found = {**site, **test, **user}
     return {key: value for key, value in found.items() if value is not None}
 
 
 def contradiction(label: Label, user: Mapping[str, str]) -> str | None:
-    """Why the user's hints would contradict the run's name, or None."""
     for key, value in user.items():
         if key in label and value != label[key]:
             right = f"{key}={label[key]}" if label[key] is not None else f"no {key}"

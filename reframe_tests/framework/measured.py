@@ -69,7 +69,6 @@ def _stretch_times(document: dict[str, Any]) -> dict[str, float]:
 class Measured(rfm.RegressionTestPlugin):
     @run_before("performance")
     def set_performance_variables(self) -> None:
-        """What the run measured; none in a dry run, and none in a failed one."""
         if self.is_dry_run():
             return
         document = load(Path(self.stagedir) / DOCUMENT)

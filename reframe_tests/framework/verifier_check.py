@@ -65,7 +65,6 @@ WITHOUT_METHOD = ("replay",)
 
 
 def patterns() -> list[str]:
-    """All of the kernels' patterns that a method writes."""
     return [name for name in tables.names("patterns") if name not in WITHOUT_METHOD]
 
 
@@ -94,8 +93,6 @@ def problem(pattern: str, written: Any, read: Any, offset: int) -> str | None:
 
 
 class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
-    """A fixture of every test of the kernels."""
-
     descr = "one changed bit for each pattern is found"
     kernels = fixture(BuildKernels, scope="environment")
     # Where the bits are: any number; 0 draws another place each time.
@@ -153,7 +150,6 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
         self.hand_to_the_job(self.script_values())
 
     def script_values(self) -> dict[str, Any]:
-        """The variables of the job script's template (docs/reference/job-script.md)."""
         draw = random.Random(self.seed or None)
         programs = []
         for pattern in patterns():

@@ -112,7 +112,6 @@ class Fits(Placed):
         return 2 if self.the_call.is_copied(self.current_environ.features) else 1
 
     def memory_fits(self) -> int:
-        """How many processes a node has memory for; 0 if unknown, or none."""
         shape = placement.shape_of(self.current_partition)
         if not shape.memory or self.num_tasks <= self.servers():
             return 0

@@ -33,7 +33,6 @@ SETS = {"openmpi": "-x {}={}", "mpich": "-genv {} {}"}
 
 
 def stack(name: str) -> dict[str, Any]:
-    """By its name; `ConfigError` says what is expected."""
     found = NAME.fullmatch(name)
     if not found:
         raise ConfigError(f"stack {name!r:.60} is unknown; example: abi:mpich==5.0.2")
@@ -61,7 +60,6 @@ def stack(name: str) -> dict[str, Any]:
 
 
 def standard(name: str) -> dict[str, Any]:
-    """Likewise."""
     found = STANDARD.fullmatch(name)
     if not found:
         raise ConfigError(
@@ -79,7 +77,6 @@ def standard(name: str) -> dict[str, Any]:
 
 
 def with_program(environ: dict[str, Any], asked: str, folder: Path) -> dict[str, Any]:
-    """The environ with the one program, and the library in `folder`."""
     maker = f"environments/wheels/standard_abi.sh {asked}"
     launcher = environ["extras"]["launcher"]["command"]
     needs = [debian.need(one, maker) for one in (launcher, folder / LIBRARY, STANDARD_PROGRAM)]

@@ -22,7 +22,6 @@ KINDS = {
 
 
 def stack(name: str) -> dict[str, Any]:
-    """`ConfigError` lists the valid names."""
     kinds = (kind for begin, kind in KINDS.items() if name.startswith(begin))
     return next(kinds, debian.stack)(name)
 

@@ -135,7 +135,6 @@ def logging() -> list[dict[str, Any]]:
 
 
 def folders() -> dict[str, str]:
-    """A system's keys for results and scratch stages: below `output/`."""
     return {"outputdir": str(OUTPUT), "stagedir": str(OUTPUT / "stage")}
 
 

@@ -268,7 +268,6 @@ MPIS = {"openmpi": openmpi, "mpich": mpich}
 
 
 def stack(name: str) -> dict[str, Any]:
-    """By its name; `ConfigError` lists the valid names."""
     release, dash, mpi = name.rpartition("-")
     if mpi not in MPIS or (dash and not RELEASE.fullmatch(release)):
         here, *_ = MPIS

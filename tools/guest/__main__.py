@@ -98,7 +98,6 @@ def modules_in_order(linux: Kernel) -> list[Path]:
 
 
 def initramfs(linux: Kernel, folder: Path) -> Path:
-    """An archive with busybox, the modules and first.sh, in `folder`."""
     tree = folder / "initramfs"
     for name in ("bin", "modules", "proc", "sys", "dev", "rw", "lower", "root"):
         (tree / name).mkdir(parents=True)

@@ -56,7 +56,6 @@ def add_runs(rows: Sequence[Row], runs: Sequence[Run]) -> list[str]:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """All file systems, mounted or not, then each case that is not verified, with its reason."""
     head = ("file system", "type", "mounted", "cases", *FATES)
     cells = (
         (

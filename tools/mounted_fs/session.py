@@ -73,8 +73,6 @@ class Options:
 
 
 class Session:
-    """One file system after the other is mounted, then all tests run, then all are unmounted."""
-
     def __init__(self, options: Options) -> None:
         self.options = options
         self.work = Path(options.work)
@@ -101,7 +99,6 @@ class Session:
             print(f"{kind.name}: " + (reason or f"mounted in {seconds:.1f} s"), flush=True)
 
     def mount(self, kind: Kind) -> str | None:
-        """Why it is not mounted, or None."""
         place = self.place(kind)
         place.mount.mkdir(parents=True)
         try:

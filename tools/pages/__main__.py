@@ -161,7 +161,6 @@ def page_of_tests(old: str) -> str:
 
 
 def cross_page(old: str, listed: dict[str, Any]) -> str:
-    """`old` with the table of what `iokernel --list --json -` says."""
     return put(old, NAME, cross_table(completed(listed, old)))
 
 

@@ -26,12 +26,10 @@ NOISES: dict[str, Callable[[Generator, int], Floats]] = {
 
 
 def history(draw: Generator, noise: str, count: int, sigma: float = SIGMA) -> Floats:
-    """Nights of a case that does not change."""
     return np.asarray(100 * np.exp(sigma * NOISES[noise](draw, count)), dtype=np.float64)
 
 
 def false_changes(noise: str, count: int, histories: int, seed: int = 1) -> int:
-    """How many of so many unchanged histories show a change."""
     draw = np.random.default_rng(seed)
     return sum(bool(change_points.find(history(draw, noise, count))) for _ in range(histories))
 

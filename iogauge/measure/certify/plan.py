@@ -39,8 +39,6 @@ SIZES = _sizes()
 
 @dataclass(frozen=True)
 class How:
-    """How a call is made, on any stack."""
-
     options: tuple[str, ...]
     setting: Setting = field(hash=False)
     processes: int

@@ -57,7 +57,6 @@ def environment(stack: Candidate, case: Case) -> dict[str, str]:
 
 
 def words_of(stack: Candidate, case: Case, folder: Path) -> list[str]:
-    """What iokernel is told."""
     call = case.call
     words = [call.pattern, *case.options, "--method", call.method, *call.words]
     if call.served:
@@ -248,7 +247,6 @@ def _stacks(wanted: Wanted) -> Iterator[Candidate]:
 
 
 def _about(stacks: list[Candidate], seed: int, places: dict[str, Path]) -> dict[str, Any]:
-    """What all runs have in common, for the certificate."""
     return {
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
         "seeds": [seed],

@@ -75,7 +75,6 @@ class Modules:
 
     @property
     def remarks(self) -> list[str]:
-        """For the site file."""
         lines = []
         if self.init:
             lines.append(f"{self.system} is here: modules= are loaded in each job script.")

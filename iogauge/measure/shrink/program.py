@@ -127,8 +127,6 @@ def traced(runner: Runner, case: Case, how: str, tries: int, folder: Path) -> No
 
 
 class Program:
-    """The C program of some rounds: made, compiled, and run."""
-
     def __init__(self, runner: Runner, case: Case, work: Path) -> None:
         self.runner, self.case, self.work = runner, case, work
         launch = " ".join(["mpiexec", "-n", str(case.processes)])

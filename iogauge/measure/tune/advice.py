@@ -73,7 +73,6 @@ class Advice:
         yield from self._of_kinds()
 
     def _of_kinds(self) -> Iterator[str]:
-        """The fastest that was tried of each kind of file."""
         winner, log = self.found.winner, self.found.log
         best: dict[str, Config] = {}
         for arm in (winner, *self.found.ranked, self.space.default):
@@ -191,7 +190,6 @@ class Advice:
         return "\n".join(lines) + "\n"
 
     def site_entry(self) -> str:
-        """What a site file's entry of the file system says (docs/reference/site-file.md)."""
         hints, variables, _ = self.hints()
         method = dict(self.found.winner)[CALL].partition(":")[0]
         sorted_hints = sort_hints(hints)

@@ -18,8 +18,6 @@ Run = Callable[[Config, Path, float], Outcome]
 
 
 class Progress:
-    """How far a search is, on a bar, with the fastest so far."""
-
     def __init__(self, bar: Bar, budget: float, wish: Wish, default: Config) -> None:
         self.bar, self.budget, self.wish, self.default = bar, budget, wish, default
         self.of: dict[Config, dict[int, float]] = {}
@@ -68,7 +66,6 @@ class Drive:
     seconds: list[float] = field(default_factory=list)
 
     def all(self) -> tuning_search.Found:
-        """Raises DefaultFailedError."""
         known = self.session.known()
         seed = int(self.session.asked.get("seed", 1))
         course = tuning_search.search(self.space, self.rules, seed, is_wrong, self.room)

@@ -96,7 +96,6 @@ class Job:
 
 
 def split(places: Sequence[str]) -> tuple[dict[str, str], dict[str, str], list[str]]:
-    """Hints, variables and options of what a setting says."""
     hints, variables, options = dict[str, str](), dict[str, str](), list[str]()
     for place in places:
         key, _, value = place.partition("=")
@@ -134,7 +133,6 @@ class Runner:
 
 
 def outcome(done: Ended) -> Outcome:
-    """What a job's document and its last words say."""
     if done.kind != "right" or done.document is None:
         return Outcome(KINDS.get(done.kind, "failed"), done.why, seconds=done.seconds)
     summary = done.document["summary"]

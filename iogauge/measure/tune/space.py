@@ -112,7 +112,6 @@ class Space:
         return tuple(kept)
 
     def places(self, arm: Config) -> list[str]:
-        """Where the settings go: `K=V`, `$K=V`, `--K=V`."""
         now = dict(arm)
         return [
             place.replace("{v}", now[setting.name])

@@ -19,8 +19,6 @@ EXIT_CODE = re.compile(r"task completed normally with an exit code of (-?\d+)")
 
 @registry.scheduler("cobalt.j2")
 class CobaltScheduler(CommandScheduler):
-    """qsub, qstat, qdel of Cobalt."""
-
     template = "cobalt.sh.j2"
     submit_command = ["qsub"]
     cancel_command = ["qdel"]

@@ -25,8 +25,6 @@ PATIENCE = 3
 
 
 class CommandJob(TemplatedJob, sched.Job):
-    """A job of such a batch system."""
-
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.has_ended = False
@@ -38,8 +36,6 @@ class NotUnderstood(Exception):
 
 
 class CommandScheduler(Templated, sched.JobScheduler):
-    """Submit, poll and cancel by commands."""
-
     job = CommandJob
     # For children: the words of each command, without the job.
     submit_command: list[str]

@@ -21,8 +21,6 @@ ENDED = frozenset({"C", "CA", "RM", "X", "TX", "NR"})
 
 @registry.scheduler("loadleveler.j2")
 class LoadLevelerScheduler(CommandScheduler):
-    """llsubmit, llq, llcancel."""
-
     template = "loadleveler.sh.j2"
     submit_command = ["llsubmit"]
     cancel_command = ["llcancel"]

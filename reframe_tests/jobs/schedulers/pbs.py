@@ -29,8 +29,6 @@ OUTPUT_PATIENCE = 30.0
 
 
 class TemplatedPbsJob(TemplatedJob, _PbsJob):
-    """A PBS job with a templated script."""
-
     misunderstood = 0
     ended_at: float | None = None
 
@@ -102,13 +100,9 @@ class Careful(Templated):
 
 @registry.scheduler("pbs.j2")
 class TemplatedPbsScheduler(Careful, PbsJobScheduler):
-    """ReFrame's `pbs`, with templated scripts."""
-
     template = "pbs.sh.j2"
 
 
 @registry.scheduler("torque.j2")
 class TemplatedTorqueScheduler(Careful, TorqueJobScheduler):
-    """ReFrame's `torque`, with templated scripts."""
-
     template = "torque.sh.j2"
