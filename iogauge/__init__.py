@@ -6,11 +6,11 @@ import sys
 if sys.version_info < (3, 10):  # noqa: UP036  (a checkout's, which pip does not look at)
     raise SystemExit(f"iogauge needs Python 3.10 or newer; {sys.executable} is {sys.version[:6]}")
 
-from iogauge.common.paths import ROOT, data
+from iogauge.common.paths import ROOT
 
 if str(ROOT) not in sys.path:  # `reframe_tests` and `site_configs`
     sys.path.append(str(ROOT))
 
 
 def version() -> str:
-    return data("VERSION").read_text(encoding="utf-8").strip()
+    return (ROOT / "VERSION").read_text(encoding="utf-8").strip()

@@ -17,7 +17,7 @@ from iogauge.common.text import FOLDER as FOLDER_NAME
 if TYPE_CHECKING:
     from .yaml_file import YamlFile
 
-FOLDER = paths.data("references")
+FOLDER = paths.ROOT / "references"
 # A centre may keep its expectations outside the checkout.
 SITES = Path(os.environ.get("IOGAUGE_REFERENCES") or FOLDER)
 

@@ -140,7 +140,7 @@ def _validator() -> Any:
 
 
 def _schema() -> Any:
-    return json_file.read(paths.data("docs/result.schema.json"))
+    return json_file.read(paths.ROOT / "docs/result.schema.json")
 
 
 def _check_values(document: dict[str, Any]) -> None:

@@ -96,7 +96,7 @@ def _file() -> Any:
 
     # ReFrame reads it at each start: 4 ms with libyaml, 33 without.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return yaml.load(paths.data(FILE).read_text(encoding="utf-8"), loader)
+    return yaml.load((paths.ROOT / FILE).read_text(encoding="utf-8"), loader)
 
 
 def documents() -> dict[str, str]:

@@ -54,12 +54,6 @@ def _kept(folder: Path) -> Path:
     return folder if os.access(place, os.W_OK | os.X_OK) else output() / folder.name
 
 
-def data(name: str) -> Path:
-    """A file or folder that the package reads (`references`, `kernels/methods/methods.def`): in the
-    checkout, or where it was installed."""
-    return ROOT / name
-
-
 def output() -> Path:
     """All results: IOGAUGE_OUTPUT, else `output` in the checkout; installed, `output` here."""
     given = os.environ.get("IOGAUGE_OUTPUT")

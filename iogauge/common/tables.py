@@ -30,7 +30,7 @@ class BadTable(Exception):
 
 @functools.cache
 def _rows(name: str, word: str) -> tuple[tuple[str, ...], ...]:
-    path = paths.data(f"kernels/{name}")
+    path = paths.KERNELS / name
     try:
         text = _COMMENT.sub("", path.read_text(encoding="utf-8"))
     except OSError as error:

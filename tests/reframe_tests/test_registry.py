@@ -23,7 +23,7 @@ def test_patterns_methods_and_modes() -> None:
 
 
 def test_a_table_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paths, "data", lambda name: tmp_path / name)
+    monkeypatch.setattr(paths, "KERNELS", tmp_path)
     tables._rows.cache_clear()
     for what, (name, _) in tables.REGISTRIES.items():
         with pytest.raises(tables.BadTable, match=name.replace(".", r"\.")):
@@ -35,10 +35,7 @@ def test_the_analysis_names_it_in_one_line(
 ) -> None:
     """When it sorts its rows, and not when it is imported."""
     report = Recorded(tmp_path).report
-    there = paths.data
-    monkeypatch.setattr(
-        paths, "data", lambda name: tmp_path / name if name.startswith("kernels/") else there(name)
-    )
+    monkeypatch.setattr(paths, "KERNELS", tmp_path / "kernels")
     tables._rows.cache_clear()
     assert main(["summary", str(report)]) == EXIT_DATA
     assert capsys.readouterr().err.startswith(f"iogauge: {tmp_path}/kernels/")

@@ -131,7 +131,7 @@ def text(uses: int) -> str:
 def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.simulate", usage=USAGE)
     parser.add_argument("--uses", type=int, default=4000, help="of each interval (4000)")
-    parser.add_argument("--file", type=Path, default=paths.data("docs/analysis.md"))
+    parser.add_argument("--file", type=Path, default=paths.ROOT / "docs/analysis.md")
     parser.add_argument("--print", action="store_true", help="write no file")
     parser.add_argument("--searches", type=int, metavar="N",
                         help="so many searches of `tune` for each noise: their table")  # fmt: skip
