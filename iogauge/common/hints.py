@@ -49,20 +49,10 @@ class Known:
         least, dots, most = self.values.partition("..")
         return (int(least), int(most)) if self.kind == "NUMBER" and dots else None
 
-    def is_of(self, version: str) -> bool:
-        here = _numbers(version)
-        return (not self.since or _numbers(self.since) <= here) and (
-            not self.until or here < _numbers(self.until)
-        )
-
 
 def known() -> dict[str, Known]:
     rows = tables.rows("base/known_hints.def", "IO_KNOWN_HINT")
     return {row[0]: Known(*row) for row in rows}
-
-
-def _numbers(version: str) -> list[int]:
-    return [int(part) for part in re.findall(r"\d+", version)]
 
 
 def parse_hints(text: str) -> dict[str, str]:
