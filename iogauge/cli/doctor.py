@@ -2,13 +2,13 @@
 """`doctor`: what this machine has and lacks. Changes nothing."""
 
 import argparse
-import importlib.util
 import os
 import platform
 import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK
@@ -21,11 +21,6 @@ from . import formats
 COLUMNS = ("what", "state", "found")
 OK, MISSING, NOTE = "ok", "missing", "-"
 SETUP = "make setup" if paths.is_checkout() else "pip install --upgrade iogauge"
-# By which the packages of requirements/run.lock are imported, where that is not their name.
-IMPORTED = {
-    "reframe-hpc": "reframe", "pyyaml": "yaml", "prometheus-client": "prometheus_client",
-    "vl-convert-python": "vl_convert",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -64,9 +59,8 @@ def _machine() -> Iterator[Line]:
 
 def _python() -> Iterator[Line]:
     text = (paths.ROOT / "requirements" / "run.in").read_text()
-    names = [match[0].lower() for match in re.finditer(r"^[A-Za-z][\w-]*", text, re.MULTILINE)]
-    modules = {name: IMPORTED.get(name, name.replace("-", "_")) for name in names}
-    lost = [name for name in names if importlib.util.find_spec(modules[name]) is None]
+    names = re.findall(r"^[A-Za-z][\w-]*", text, re.MULTILINE)
+    lost = [name for name in names if not list(metadata.distributions(name=name))]
     version = f"Python {platform.python_version()}"
     packages = f"without {', '.join(lost)}: {SETUP}" if lost else f"with all {len(names)} packages"
     yield Line("Python", MISSING if lost else OK, f"{version} {packages}", bool(lost))
