@@ -53,11 +53,10 @@ class Races:
 @dataclass
 class Blame:
     """`order`: what ordered the accesses. `whole`: False if there are more races than were
-    examined. `modified`: for each access, the read of the read-modify-write that it ends, or -1."""
+    examined."""
 
     traced: Traced
     order: Order
-    modified: Numbers
     races: Races
     whole: bool
 
@@ -105,9 +104,8 @@ def find(source: Path, most: int = sweep.MOST_KEPT) -> Blame:
 
 def judge(traced: Traced, kept: Order, most: int = sweep.MOST_KEPT) -> Blame:
     found = sweep.pairs(traced, kept, most)
-    modified = read_modify_writes(traced, kept)
-    races = _name(traced, modified, found, kept)
-    return Blame(traced, kept, modified, races, found.whole)
+    races = _name(traced, read_modify_writes(traced, kept), found, kept)
+    return Blame(traced, kept, races, found.whole)
 
 
 def read_modify_writes(traced: Traced, kept: Order) -> Numbers:
