@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The hints of a run, in their order, and whether a test's name says what was in use."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import reframe as rfm
 from reframe.core.builtins import variable
@@ -13,7 +11,6 @@ from iogauge.common.hints import Hints, parse_hints, sort_hints
 from reframe_tests.framework import labels
 from reframe_tests.framework.labels import Label
 from reframe_tests.machine import filesystems
-from reframe_tests.machine.calls import Call
 
 
 class Hinted(rfm.RegressionTestPlugin):
@@ -26,15 +23,6 @@ class Hinted(rfm.RegressionTestPlugin):
     label_check = variable(str, value="", loggable=True)
 
     has_label = False
-
-    if TYPE_CHECKING:  # attributes of IoBenchmark
-        pattern: str
-
-        @property
-        def the_call(self) -> Call: ...
-
-        @property
-        def file_system(self) -> dict[str, Any]: ...
 
     def own_hints(self) -> dict[str, str]:
         """Hints set by the code that the test models."""

@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Is there room for a run: on its file system, in the memory of its nodes, in its time limit?"""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from reframe.core.builtins import run_before
 
 from iogauge.common.mounts import IN_MEMORY, mount_of
 from reframe_tests.machine import duration, filesystems, placement
-from reframe_tests.machine.calls import Call
 from reframe_tests.machine.duration import Move
 from reframe_tests.machine.placed import Placed
-from reframe_tests.machine.scales import Scale
 
 # A reused buffer holds at least one piece, and the ceilings' transfer if they are measured
 # (kernels/driver: PIECE, TRANSFER).
@@ -26,39 +21,17 @@ class Fits(Placed):
     # The pattern's own code packs what it writes: iokernel then reuses a buffer by itself.
     packs = False
 
-    if TYPE_CHECKING:  # attributes of IoBenchmark
-        fs: str
-        buffer: str
-        ceilings: bool
-        repeats: int
-
-        @property
-        def dumps(self) -> int: ...
-
-        @property
-        def the_call(self) -> Call: ...
-
-        @property
-        def the_scale(self) -> Scale: ...
-
-        @property
-        def file_system(self) -> dict[str, Any]: ...
-
-        def payload_bytes(self) -> int: ...
-
-        def servers(self) -> int: ...
-
     def call_bytes(self) -> int:
         """The most that a process hands over in one call; a dump unless a test says otherwise."""
         return self.share_of_a_dump()
 
     def buffer_must_be_whole(self) -> bool:
         """Others would wait while a piece is filled: iokernel refuses to reuse a buffer then."""
-        return self.servers() > 0
+        return bool(self.servers())
 
     def bytes_of_a_repeat(self) -> int:
         """Of one direction."""
-        return self.payload_bytes()
+        return int(self.payload_bytes())
 
     def slower(self, direction: str) -> float:
         """By a documented factor, relative to what the file system is expected to give."""
@@ -78,7 +51,7 @@ class Fits(Placed):
 
     def bytes_of_files(self) -> int:
         """The ceilings' files exist beside the run's own for a while."""
-        return self.payload_bytes() * (2 if self.ceilings else 1)
+        return int(self.payload_bytes() * (2 if self.ceilings else 1))
 
     def chosen_buffer(self) -> str:
         """The user's, else the scale's if possible; empty: iokernel's default."""
