@@ -26,6 +26,7 @@ from iogauge.measure import kernels
 from iogauge.measure import replay as measured
 from iogauge.measure.iokernel import Stack
 from iogauge.measure.replay import Contest, Known, Others, Runner
+from reframe_tests.machine import leftovers
 
 from . import formats, options, replay_steps
 
@@ -38,7 +39,7 @@ POSIX_SCHEDULE = "posix-calls.schedule"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     replay_steps.add_reading(parser)
     add = parser.add_argument
-    add("--dir", type=options.out_folder, required=True, help="folder that all runs write in")
+    add("--dir", type=options.out_folder, required=True, help="folder that all runs write below")
     add("--iokernel", type=options.in_file, metavar="PROGRAM",
         help="iokernel (default: built for --stack; without a checkout: on PATH)")  # fmt: skip
     add("--stack", help="stack with its launcher, in a checkout (default: openmpi)")
@@ -67,6 +68,8 @@ def run(args: argparse.Namespace) -> int:
     known = runner.methods()
     measured.chosen(args.method, known)
     runner.work.mkdir(parents=True, exist_ok=True)
+    for line in leftovers.remove(runner.data):
+        print(f"replay: {line}", file=sys.stderr)
     with redirect_stdout(sys.stderr) if formats.for_programs(args) else nullcontext():
         found = _all(runner, args, known)
     out = runner.work / "answer.json"

@@ -12,6 +12,7 @@ from iogauge.measure.iokernel import Stack
 from iogauge.measure.shrink import case as reduced
 from iogauge.measure.shrink import program
 from reframe_tests.framework.recorders import RAW
+from reframe_tests.machine import leftovers
 
 from . import options
 
@@ -47,6 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     built = args.program or kernels.build_for_tests(args.stack) / "iokernel"
     runner = reduced.Runner(Stack.of(kernels.environ(args.stack), built), args.dir)
+    for line in leftovers.remove(args.dir):
+        say(line)
     if len(args.case) == 1 and Path(args.case[0]).is_dir():
         case = reduced.of_run(Path(args.case[0]), command_of)
     else:

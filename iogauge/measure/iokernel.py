@@ -38,6 +38,10 @@ Kind = Literal["right", "wrong bytes", "hung", "late", "crashed", "refused", "fa
 Document = dict[str, Any]
 
 
+def guard() -> Guard:
+    return Guard(signal.SIGTERM, POLITE)
+
+
 class CannotList(AnalysisError):
     """The program does not say what it can do; the text says why."""
 

@@ -11,10 +11,12 @@ from typing import Any
 from iogauge.analysis.errors import UsageError
 from iogauge.analysis.judge.faster_alternative import LOGGED, WRITING, Alternative
 from iogauge.analysis.replay.trace import POSIX, Trace
+from iogauge.common.guard import Guard
 from iogauge.common.tables import BEHIND
 from iogauge.common.text import unknown
 from iogauge.measure import iokernel
 from iogauge.measure.iokernel import Stack
+from reframe_tests.machine.leftovers import own_folder
 
 POSIX_CALLS = "posix-calls"  # the replay with pread and pwrite in place of MPI-IO calls
 BEST = 3  # alternatives that are decided: with one more it took more than seven rounds
@@ -25,12 +27,13 @@ Known = Mapping[str, tuple[list[str], int]]  # methods' words, and how many proc
 
 @dataclass(frozen=True)
 class Runner:
-    """`data`: the folder that runs write in. `work`: where their documents and traces go; every
-    process sees it."""
+    """`data`: each run writes in a folder of its own there. `work`: where their documents and
+    traces go; every process sees it."""
 
     stack: Stack
     data: Path
     work: Path
+    guard: Guard = field(default_factory=iokernel.guard)
 
     def run(self, other: Alternative, more: Sequence[str] = (), traces: Path | None = None) -> Any:
         """Its result document; None where it failed, and then `other` says why. With `traces`, each
@@ -39,11 +42,12 @@ class Runner:
         if traces:
             traces.mkdir()
         os.sync()  # or the pages of one run would be written while the next is timed
-        done = iokernel.run(
-            self.stack, other.processes, [*other.words, *more, *hints, "--dir", str(self.data)],
-            prefix=self.stack.recorded(traces, self.data) if traces else [], seconds=None,
-            document=self.work / "result.json",
-        )  # fmt: skip
+        with own_folder(self.data) as place:
+            done = iokernel.run(
+                self.stack, other.processes, [*other.words, *more, *hints, "--dir", str(place)],
+                prefix=self.stack.recorded(traces, place) if traces else [], seconds=None,
+                document=self.work / "result.json", guard=self.guard,
+            )  # fmt: skip
         verdict = (done.document or {}).get("verification", {}).get("verdict")
         if done.status == 0 and verdict == "verified":
             return done.document

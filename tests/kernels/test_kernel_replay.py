@@ -30,6 +30,8 @@ from iogauge.analysis.replay.schedule import (
     WRITE_ALL,
 )  # fmt: skip
 from iogauge.cli.main import main
+from iogauge.common.processes import identity
+from reframe_tests.machine import leftovers
 
 Act = tuple[int, int, int, int, int, int]
 BOTH = OPEN, 0, 0, 0, 0, 0
@@ -303,15 +305,26 @@ def test_one_command(
     any_stack: Stack, tmp_path: Path, capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    """From the trace to the answer, and a page of both."""
+    """From the trace to the answer, and a page of both, beside files of the same names."""
     for name, value in any_stack.environment().items():
         monkeypatch.setenv(name, value)
     run, _ = kernel(any_stack, tmp_path, "s3d", "--method", "posix-shared", "--grid", "8x6x4",
                     dxt=True)  # fmt: skip
     run.good()
-    out = tmp_path / "out"
+    out, data = tmp_path / "out", tmp_path / "data"
+    file = tmp_path / "app.schedule"
+    assert main(["replay", "plan", str(tmp_path / "traces"), "-o", str(file)]) == 0
+    users = [data / one["name"] for one in schedule.read_header(file)["files"]]
+    for path in users:
+        path.write_bytes(b"the user's")
+    killed = subprocess.Popen(["true"])
+    left = data / "iogauge.abcDEF12"
+    left.mkdir()
+    (left / leftovers.MARKER).write_text(f"{identity(killed.pid)} -\n")
+    (left / users[0].name).write_bytes(b"a killed run's")
+    killed.wait()
     status = main([
-        "replay", str(tmp_path / "traces"), "--dir", str(tmp_path / "data"), "-o", str(out),
+        "replay", str(tmp_path / "traces"), "--dir", str(data), "-o", str(out),
         "--iokernel", str(any_stack.iokernel), "--launch", shlex.join(any_stack.launch),
         "--rounds", "1", "--method", "posix",
     ])  # fmt: skip
@@ -324,7 +337,8 @@ def test_one_command(
         "answer.json", "app.read.extents", "app.schedule", "app.write.extents", "replay.html",
         "result.json", "trace",
     }  # fmt: skip
-    assert list((tmp_path / "data").iterdir()) == []
+    assert users and sorted(data.iterdir()) == sorted(users)
+    assert all(path.read_bytes() == b"the user's" for path in users)
 
 
 def test_a_log_of_darshans_runtime(any_stack: Stack, tmp_path: Path) -> None:

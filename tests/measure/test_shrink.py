@@ -7,6 +7,7 @@ import random
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from iogauge.analysis.blame.accesses import MPIIO, WRITE
 from iogauge.analysis.darshan.raw import CLOSE
 from iogauge.analysis.errors import EXIT_DATA
 from iogauge.cli.main import main
+from iogauge.common import processes
 from iogauge.common.run_folder import JOB_SCRIPT
 from iogauge.measure.iokernel import Stack
 from iogauge.measure.shrink import program
@@ -31,8 +33,10 @@ from iogauge.measure.shrink.case import (
     shrink,
     without_own,
 )
+from reframe_tests.machine import leftovers
 from tests.analysis.darshan.test_blame import Made
 
+ROOT = Path(__file__).parents[2]
 WORDS = ("s3d", "--grid", "64x64x32", "--fsync", "--hint", "cb_nodes=2", "--method", "mpiio")
 GIVEN = Case(16, WORDS, (("NEEDED", "2"), ("IDLE", "1")))
 
@@ -187,3 +191,37 @@ def test_a_program_that_is_too_long_is_refused() -> None:
     many = [program.Round(True, tuple((0, 10**6 * i, 1000) for i in range(500)))]
     with pytest.raises(CannotShrinkError, match="expected at most 150"):
         program.text_of(many, 2, "", 1, "")
+
+
+@pytest.mark.parametrize(
+    ("runner", "call"),
+    [
+        ("shrink.case.Runner(stack, place)", "end(shrink.case.Case(1, ()))"),
+        ("replay.Runner(stack, place, place)", "run(Alternative('', [], 1))"),
+    ],
+)
+def test_a_run_ends_with_the_command_that_is_killed(tmp_path: Path, runner: str, call: str) -> None:
+    maker = f"""
+import sys
+import time
+from pathlib import Path
+from iogauge.analysis.judge.faster_alternative import Alternative
+from iogauge.measure import replay, shrink
+from iogauge.measure.iokernel import Stack
+import iogauge.measure.shrink.case
+place = Path(sys.argv[1])
+stack = Stack("", Path("kernel"), ("sh", "-c", "echo $$ > {tmp_path}/job; sleep 1000"))
+{runner}.{call}
+"""
+    with subprocess.Popen([sys.executable, "-c", maker, str(tmp_path)], cwd=ROOT) as process:
+        while not (tmp_path / "job").is_file() or not (tmp_path / "job").read_text().strip():
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.kill()
+    job = int((tmp_path / "job").read_text())
+    end = time.monotonic() + 60
+    while processes.of_session(job) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not processes.of_session(job)
+    (said,) = leftovers.remove(tmp_path)
+    assert said.startswith("removed")

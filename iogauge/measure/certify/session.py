@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import platform
-import signal
 import sys
 import threading
 import time
@@ -288,7 +287,7 @@ def _run(
     """The stacks alternate, so that each gets as many runs, until the time is over."""
     began = time.monotonic()
     end, stop = began + 60 * wanted.minutes, threading.Event()
-    guard = Guard(signal.SIGTERM, iokernel.POLITE)
+    guard = iokernel.guard()
     queues = [Queue(stack, list(places), wanted.seed, runs) for stack in stacks]
     turn, lock, made = itertools.cycle(queues), threading.Lock(), Counter[str]()
 

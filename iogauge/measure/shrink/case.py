@@ -5,11 +5,12 @@ still fails, by delta debugging. A failure by chance needs several tries."""
 import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
 from iogauge.analysis.errors import EXIT_NOT_VERIFIED, AnalysisError
+from iogauge.common.guard import Guard
 from iogauge.common.run_folder import DOCUMENT, JOB_SCRIPT
 from iogauge.measure import iokernel
 from iogauge.measure.iokernel import Stack
@@ -101,6 +102,7 @@ class Runner:
     stack: Stack
     folder: Path
     seconds: float = SECONDS
+    guard: Guard = field(default_factory=iokernel.guard)
 
     def end(self, case: Case, traces: Path | None = None) -> str:
         """How a run ends: RIGHT, or what went wrong in a word. With `traces` each of its accesses
@@ -110,6 +112,7 @@ class Runner:
             done = iokernel.run(
                 self.stack, case.processes, [*case.words, "--dir", str(place)], prefix=prefix,
                 env=dict(case.environment), seconds=self.seconds, document=place / DOCUMENT,
+                guard=self.guard,
             )  # fmt: skip
         if done.status == 0:
             return RIGHT

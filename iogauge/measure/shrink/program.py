@@ -3,7 +3,6 @@
 and so fails without iogauge."""
 
 import json
-import os
 import re
 import subprocess
 import textwrap
@@ -18,6 +17,7 @@ from iogauge.analysis.blame.accesses import MPIIO, WRITE, Traced
 from iogauge.analysis.blame.races import MAY_COVER, Blame, find
 from iogauge.analysis.darshan.raw import CLOSE
 from iogauge.measure import iokernel
+from reframe_tests.machine.leftovers import own_folder
 
 from .case import Case, NoProgramError, Runner, fewest
 
@@ -145,12 +145,12 @@ class Program:
         subprocess.run(
             [f"mpicc.{stack.name}", *compiler, str(source), "-o", str(binary)], check=True
         )
-        data = self.runner.folder / f"repro-{os.getpid()}.bin"
-        done = iokernel.run(
-            stack, self.case.processes, [str(data), str(repeats)],
-            env=dict(self.case.environment), seconds=self.runner.seconds,
-        )  # fmt: skip
-        data.unlink(missing_ok=True)
+        with own_folder(self.runner.folder) as place:
+            done = iokernel.run(
+                stack, self.case.processes, [str(place / "repro.bin"), str(repeats)],
+                env=dict(self.case.environment), seconds=self.runner.seconds,
+                guard=self.runner.guard,
+            )  # fmt: skip
         match = FOUND.search(done.stdout)
         if not match:
             late = done.status is None

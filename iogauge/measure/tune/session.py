@@ -15,7 +15,6 @@ import dataclasses
 import json
 import os
 import shlex
-import signal
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,7 +29,6 @@ from iogauge.analysis.statistics.surrogate import Config
 from iogauge.analysis.statistics.tuning_search import Stage
 from iogauge.common import json_file
 from iogauge.common.files import write_whole
-from iogauge.common.guard import Guard
 from iogauge.common.hints import sort_hints
 from iogauge.common.run_folder import DOCUMENT, JOB_SCRIPT
 from iogauge.measure import iokernel
@@ -113,7 +111,7 @@ class Runner:
 
     def __init__(self, job: Job, space: Space) -> None:
         self.job, self.space = job, space
-        self.guard = Guard(signal.SIGTERM, iokernel.POLITE)
+        self.guard = iokernel.guard()
 
     def __call__(self, arm: Config, keep: Path, limit: float) -> Outcome:
         """One job, of `limit` seconds at most; its document and its script are left in `keep`."""
