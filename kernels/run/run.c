@@ -34,9 +34,27 @@ typedef struct {
     io_sample *direct;
 } run_data;
 
+/* What the files of a replay take at most: what it writes, and what is made beforehand because the log reads
+ * it first; no more than up to the files' ends. */
+static uint64_t replay_bytes(const io_schedule *plan, uint64_t written, io_error *error) {
+    io_extent *before = io_schedule_extents(plan, false, error);
+    uint64_t most = 0, made = written;
+    for (uint64_t f = 0; f < plan->nfiles; f++) most += plan->files[f].extent;
+    for (uint64_t i = 0; before && i < plan->nprepared; i++) made += before[i].end - before[i].start;
+    free(before);
+    return made < most ? made : most;
+}
+
+static uint64_t needed(const io_case *c, uint64_t bytes, io_error *error) {
+    double think;
+    uint64_t written = c->write ? bytes : 0;
+    if (io_moves_nothing(c)) return 0;
+    return c->pattern->schedule ? replay_bytes(c->pattern->schedule(c->state, &think), written, error)
+                                : written;
+}
+
 static int check_place(const io_run *run, io_world *world, io_report *report) {
-    bool asked = run->space_check && run->what.write && !io_moves_nothing(&run->what);
-    uint64_t need = asked ? report->bytes : 0;
+    uint64_t need = run->space_check ? needed(&run->what, report->bytes, &world->error) : 0;
     /* With file systems local to nodes, each needs room for its share only. */
     io_check_dir(run->what.common.dir, need / (uint64_t)world->nodes, &world->error);
     if (run->what.own_dir && !world->error.set) io_check_dir(run->what.own_dir, 0, &world->error);

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import re
+import resource
 import shlex
+import shutil
 import struct
 import subprocess
 from collections.abc import Callable, Sequence
@@ -146,6 +149,26 @@ def test_what_is_read_first_is_made_beforehand(any_stack: Stack, tmp_path: Path)
     # A hole reads as zeros, of which a hash in 256 is one: nobody knows how many of ten.
     assert 1 <= run.result()["verification"]["mismatches"] <= 2 * 10
     assert run.result()["verification"]["first"]["offset"] in range(50, 60)
+
+
+def test_what_is_made_beforehand_needs_room(any_stack: Stack, tmp_path: Path) -> None:
+    """Refused before anything is written."""
+    size = 2**50
+    reads = [[BOTH, (READ, 0, 0, 2**20, 2**20, size // 2**20), CLOSED], []]
+    file = write(tmp_path / "s", reads, size, before=[(0, 0, size)])
+    data = tmp_path / "data"
+    data.mkdir()
+    words = ["replay", "--schedule", str(file), "--dir", str(data)]
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**26, limits[1]))  # where it is not refused
+    try:
+        line = any_stack.run(*words).error(1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    free = shutil.disk_usage(data).free / 2**20
+    match = re.search(r"writes 1073741824.0 MiB, but only ([\d.]+) MiB are free", line)
+    assert match and float(match[1]) == pytest.approx(free, rel=0.5)
+    assert list(data.iterdir()) == []
 
 
 def test_undefined_bytes_are_not_verified(any_stack: Stack, tmp_path: Path) -> None:
