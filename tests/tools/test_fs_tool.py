@@ -290,3 +290,23 @@ def test_a_killed_session_is_cleaned_up_by_the_kernel_and_the_next_one(tmp_path:
     (left,) = (tmp_path / "test-fs").glob("work-*")
     test_fs.remove(left)  # it waits for the loop device to go, and fails where it stays
     assert not left.exists()
+
+
+def test_only_a_folder_of_its_own_is_emptied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(test_fs, "namespaces", list)
+    monkeypatch.setattr(test_fs, "run_session", lambda *_: 0)
+    asked = Options(["tmpfs"], "smoke", "", False, "", [])
+    users, own = tmp_path / "users", tmp_path / "own"
+    for _ in range(2):  # new, and its own
+        assert test_fs.run_here(asked, own) == 0
+        (own / "results").mkdir()
+    for folder in (users, own / "results"):
+        folder.mkdir(exist_ok=True)
+        (folder / "file").write_text("mine")
+    assert test_fs.run_here(asked, own) == 0 and not (own / "results").exists()
+    (users / "data").mkdir()
+    assert test_fs.run_here(asked, users) == 1
+    assert f"{users} has files of somebody else: name a new folder" in capsys.readouterr().err
+    assert {path.name for path in users.iterdir()} == {"data", "file"}

@@ -17,7 +17,7 @@ from tools.guest import __main__ as guest
 from tools.guest.__main__ import Kernel
 from tools.mounted_fs import in_guest, kinds
 from tools.mounted_fs.kinds import How, Kind, Needs
-from tools.mounted_fs.processes import CannotMount, configure, orangefs
+from tools.mounted_fs.processes import MARK, CannotMount, configure, orangefs
 from tools.mounted_fs.table import shared
 
 LINUX = Kernel("6.1", Path("/nowhere"))
@@ -112,3 +112,29 @@ def test_servers_of_pvfs2_share_no_handle(tmp_path: Path) -> None:
     for (_, end), (start, _) in itertools.pairwise(sorted(ranges)):
         assert end < start
     assert text.count("Alias s") == 3 and f"DataStorageSpace {tmp_path}/data" in text
+
+
+def test_what_a_guest_left_replaces_only_what_a_guest_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def prepare(work: Path, *_: object) -> None:
+        (work / "out" / "output").mkdir(parents=True)
+        (work / "out" / "output" / "new").touch()
+        (work / "out" / "status").write_text("0")
+
+    monkeypatch.setattr(guest, "lacking", str)
+    monkeypatch.setattr(guest, "prepare", prepare)
+    monkeypatch.setattr(guest, "qemu", lambda *_: [])
+    monkeypatch.setattr(guest, "boot", lambda *_: None)
+    own, users = tmp_path / "own", tmp_path / "users"
+    users.mkdir()
+    (users / "file").write_text("mine")
+    (tmp_path / "link").symlink_to(own)
+    for keep in (own, own, tmp_path / "link"):
+        assert guest.main(["--keep", str(keep), "--", "true"]) == 0
+        assert {path.name for path in own.iterdir()} == {"new", MARK}
+        (own / "old").touch()
+    for keep in (users, users / "file"):
+        assert guest.main(["--keep", str(keep), "--", "true"]) == guest.NO_GUEST
+        assert f"{keep} has files of somebody else" in capsys.readouterr().err
+    assert (users / "file").read_text() == "mine"

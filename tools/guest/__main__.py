@@ -27,7 +27,7 @@ from pathlib import Path
 from iogauge.common.paths import ROOT
 from reframe_tests.machine.memory import memory
 from tools.mounted_fs.kinds import Machine, Needs
-from tools.mounted_fs.processes import CannotMount, make_image, run
+from tools.mounted_fs.processes import MARK, CannotMount, check_own, make_image, run
 
 NO_GUEST = 125
 DISK_BYTES = 16 * 2**30  # sparse
@@ -211,6 +211,7 @@ def run_in(command: list[str], minutes: int, mib: int, keep: Path) -> int:
     """The command's exit status; `CannotMount` where it did not run to its end."""
     if missing := lacking():
         raise CannotMount(missing)
+    check_own(keep)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop)
     keep.parent.mkdir(parents=True, exist_ok=True)
@@ -222,6 +223,7 @@ def run_in(command: list[str], minutes: int, mib: int, keep: Path) -> int:
         if left.is_dir():
             shutil.rmtree(keep, ignore_errors=True)
             shutil.move(left, keep)
+            (keep / MARK).touch()
         try:
             return int((work / "out" / "status").read_text())
         except (OSError, ValueError):
@@ -232,7 +234,7 @@ def main(words: list[str]) -> int:
     asked, command = parse(words)
     start = time.monotonic()
     try:
-        status = run_in(command, asked.minutes, asked.memory, asked.keep.absolute())
+        status = run_in(command, asked.minutes, asked.memory, asked.keep.resolve())
     except CannotMount as reason:
         print(f"guest: {reason}", file=sys.stderr)
         return NO_GUEST

@@ -30,6 +30,17 @@ class CannotMount(Exception):
     """Why a file system is not there, in one line."""
 
 
+MARK = ".iogauge-made"  # in a folder that a tool here may empty
+
+
+def check_own(folder: Path) -> None:
+    """Raises CannotMount unless a folder may be emptied."""
+    if folder.is_dir() and ((folder / MARK).is_file() or not any(folder.iterdir())):
+        return
+    if folder.exists():
+        raise CannotMount(f"{folder} has files of somebody else: name a new folder, or move it")
+
+
 def find(command: str) -> str | None:
     return shutil.which(command, path=SEARCH)
 
