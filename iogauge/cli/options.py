@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import stat
 import sys
@@ -159,6 +160,12 @@ def where(args: argparse.Namespace, connection: duckdb.DuckDBPyConnection) -> Wh
     found = Where.parse(args.where)
     keys.check(connection, "--where", [word.partition("=")[0] for word in args.where])
     return found
+
+
+def unused(path: Path) -> Path:
+    """What a command writes here unasked: `path`, or NAME-2, where nothing stands yet."""
+    names = (f"{path.stem}{f'-{n}' if n > 1 else ''}{path.suffix}" for n in itertools.count(1))
+    return next(one for one in map(path.with_name, names) if not os.path.lexists(one))
 
 
 def shown(path: Path) -> Path:

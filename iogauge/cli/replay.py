@@ -9,7 +9,6 @@ import shutil
 import sys
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import asdict, replace
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -130,8 +129,7 @@ def _runner(args: argparse.Namespace) -> Runner:
     if not args.dir.is_dir():
         raise UsageError(f"--dir {args.dir}: expected an existing folder")
     name = args.trace.absolute().name.removesuffix(".darshan")
-    free = (Path(f"{name}.replay{f'-{n}' if n > 1 else ''}") for n in count(1))
-    work = args.out or next(path for path in free if not path.exists())
+    work = args.out or options.unused(Path(f"{name}.replay"))
     if work.exists() and (not work.is_dir() or any(work.iterdir())):
         raise UsageError(f"--out {work} is not empty: name a new folder")
     program, launch = args.iokernel or shutil.which("iokernel"), "mpiexec"

@@ -41,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--set", action="append", default=[], metavar="NAME=VALUE", help="environment variable")
     add("--tries", type=int, default=6, metavar="N", help="runs of each case (default: 6)")
     add("--runs", type=int, default=20, metavar="N", help="runs of the smallest case (default: 20)")
-    add("-o", "--out", type=options.out_file, default=Path("repro.c"),
-        help="the C program (default: repro.c)")  # fmt: skip
+    add("-o", "--out", type=options.out_file,
+        help="the C program (default: a new repro.c here)")  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:
@@ -64,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
         folder = Path(name)
         program.traced(runner, case, tries.how, args.tries, folder)
         text, wrong, of = program.make(program.Program(runner, case, folder), folder, 2, say)
-    write_whole(args.out, text)
-    say(f"wrote {args.out}: {text.count(chr(10))} lines; wrong bytes in {wrong} of {of} repeats")
+    out = args.out or options.unused(Path("repro.c"))
+    write_whole(out, text)
+    say(f"wrote {out}: {text.count(chr(10))} lines; wrong bytes in {wrong} of {of} repeats")
     return int(wrong == 0)

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "log, or a folder of the recorder's traces")  # fmt: skip
     options.add_output(parser)
     formats.add_format(parser, "the ledger (and write no page)")
-    add("--html", type=options.out_file, help=f"the page (default: RUN/{PAGE}; of a log, LOG.html)")
+    add("--html", type=options.out_file, help=f"the page (default: RUN/{PAGE}, or a new LOG.html)")
     add("--no-summary", action="store_true", help="skip PyDarshan's summary (some seconds)")
 
 
@@ -73,8 +73,9 @@ def run_alone(args: argparse.Namespace, log: Log) -> int:
         from iogauge.analysis.pages import trace_page, trace_text
 
         trace_text.show(trace_text.heading_of_log(log), log, trace_text.of_log(log))
-        page = args.html or Path(f"{log.path.stem}.html")
+        page = args.html or options.unused(Path(f"{log.path.stem}.html"))
         summary = page.absolute().with_name(f"{page.stem}.{SUMMARY}")
+        summary = summary if args.html else options.unused(summary)
         others = _others(args, log, summary)
         trace_page.write_log(log, others, page)
         for written in filter(None, (page, others.summary)):

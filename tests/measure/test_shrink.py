@@ -187,6 +187,24 @@ def test_a_case_that_never_fails_ends_the_command(
     assert not out.exists()
 
 
+def test_a_program_that_nobody_named_replaces_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Runner, "end", lambda *_: "mismatch")
+    monkeypatch.setattr(program, "traced", lambda *_: None)
+    monkeypatch.setattr(program, "_library", str)
+    monkeypatch.setattr(program, "make", lambda *_: ("made", 1, 1))
+    words = ["shrink", "--program", sys.executable, "--tries", "1", "--runs", "1"]
+    Path("repro.c").write_text("the user's")
+    Path("repro-2.c").symlink_to("nowhere")
+    for out, made in (([], "repro-3.c"), (["-o", "repro.c"], "repro.c")):
+        assert main([*words, *out, "--", "s3d"]) == 0
+        assert Path(made).read_text() == "made"
+        assert (Path("repro.c").read_text() == "the user's") == (not out)
+    assert not Path("nowhere").exists()
+
+
 def test_a_program_that_is_too_long_is_refused() -> None:
     many = [program.Round(True, tuple((0, 10**6 * i, 1000) for i in range(500)))]
     with pytest.raises(CannotShrinkError, match="expected at most 150"):

@@ -64,7 +64,7 @@ def without_own(words: Sequence[str]) -> tuple[str, ...]:
 def options(case: Case) -> list[tuple[int, int]]:
     """Where each option begins and ends, with its value."""
     starts = [i for i, word in enumerate(case.words) if i and re.match(r"--?[A-Za-z]", word)]
-    return list(zip(starts, [*starts[1:], len(case.words)], strict=True))
+    return list(zip(starts, [*starts[1:], len(case.words)], strict=False))
 
 
 def smaller(case: Case) -> Iterator[Case]:

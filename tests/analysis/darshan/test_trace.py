@@ -222,6 +222,24 @@ def test_two_logs_in_one_folder_have_a_summary_each(
         assert f"wrote {beside}" in capsys.readouterr().err
 
 
+def test_pages_that_nobody_asked_for_replace_nothing(
+    alone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask(_: Log, page: Path) -> others.Others:
+        page.write_text("summary")
+        return others.Others(summary=page)
+
+    monkeypatch.setattr(trace, "ask_others", ask)
+    users = [Path("mine.html"), Path(f"mine-2.{others.SUMMARY}")]
+    for path in users:
+        path.write_text("the user's")
+    assert main(["trace", str(alone)]) == EXIT_OK
+    assert [path.read_text() for path in users] == ["the user's"] * 2
+    assert "Where the seconds went" in Path("mine-2.html").read_text()
+    assert main(["trace", str(alone), "--html", "mine.html"]) == EXIT_OK
+    assert "Where the seconds went" in Path("mine.html").read_text()
+
+
 def test_a_log_beside_a_document_is_a_run(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["trace", str(copied / "trace.darshan"), "--json"]) == EXIT_OK
     assert "verdict" in json.loads(capsys.readouterr().out)
