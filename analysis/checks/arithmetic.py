@@ -56,6 +56,9 @@ def _direction(where: str, side: Json, payload: int, steps: int) -> Iterator[str
     total = sum(phase["max"] for phase in phases.values())
     if not _near(seconds, total):
         yield f"{where}: {seconds:.6g} s, but its phases take {total:.6g} s"
+    longest = max(phase["max"] for phase in phases.values())
+    if longest > side.get("in_calls", math.inf) * (1 + EXACT):
+        yield f"{where}: {side['in_calls']:.6g} s in calls, but a phase takes {longest:.6g} s"
     for name, phase in phases.items():
         room = EXACT * phase["max"] + 1e-9
         if not phase["min"] <= phase["mean"] + room <= phase["max"] + 2 * room:

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..darshan.raw import CLOSE, OPEN, SYNC, VIEW
 from . import schedule, trace
 from .phases import Phases, find
 from .synthesise import SAID
@@ -102,26 +101,21 @@ def compare(log: Trace, replay: Trace, gap: float) -> Comparison:
     )  # fmt: skip
 
 
-def program_seconds(trace: Trace, way: int) -> float:
-    """What the program itself took in its calls, as iokernel counts it: of opening, writing (or
-    reading: `way`), flushing and closing, each of the process that took longest. A file that is
-    written is opened for that. 0: unknown."""
+def program_seconds(trace: Trace, way: int, phases: Phases) -> float:
+    """What the program itself took in its calls, as a replay counts it: of opening, writing (or
+    reading: `way`), flushing and closing, of the process that took longest in each phase. A file
+    that is written is opened for that. 0: unknown."""
     if any(one.waits for one in trace.files):
         return 0.0
-    kinds = (OPEN, CLOSE, SYNC, VIEW)
-    took = np.zeros((trace.processes, len(kinds) + 1))
+    took = np.zeros((trace.processes, len(phases)))
     written = np.zeros(len(trace.files), bool)
     for rows in trace.accesses:
         written[rows["file"][rows["write"] == WRITE]] = True
     opened = written == (way == WRITE)
     for rank, rows in enumerate(trace.accesses):
-        mine = rows[rows["write"] == way]
         steps = trace.steps_of(rank)
-        steps = steps[opened[steps["file"]]]
-        took[rank, -1] = (mine["end"] - mine["start"]).sum()
-        for i, kind in enumerate(kinds):
-            some = steps[steps["kind"] == kind]
-            took[rank, i] = (some["end"] - some["start"]).sum()
+        for some in (rows[rows["write"] == way], steps[opened[steps["file"]]]):
+            np.add.at(took[rank], phases.of(some), some["end"] - some["start"])
     opening = sum(
         max(0.0, one.counters.values.get("F_META_TIME", 0.0)) / trace.processes
         for one, moved in zip(trace.files, opened, strict=True)

@@ -89,14 +89,15 @@ def _all(runner: Runner, args: argparse.Namespace, known: Known) -> dict[str, An
     replay = measured.logged(made.trace, runner.work / SCHEDULE)
     if args.fold:
         replay = replace(replay, words=[*replay.words, "--fold"], processes=args.fold)
-    document, compared = _as_it_was(runner, replay, args)
+    program = {
+        word: check.program_seconds(made.trace, way, made.phases) for word, way in WAYS.items()
+    }
+    document, compared = _as_it_was(runner, replay, args, program)
     found: dict[str, Any] = {
         "trace": str(args.trace), "processes": made.trace.processes, "said": made.said,
         "conflicts": made.conflicts, "replay": asdict(compared) if compared else None,
         "answer": [], "ways": [], "good": document is not None,
-        "program_seconds": {
-            word: check.program_seconds(made.trace, way) for word, way in WAYS.items()
-        },
+        "program_seconds": program,
     }  # fmt: skip
     if document is None:
         found["answer"] = [f"{measured.LOGGED}: {replay.why}"]
@@ -112,9 +113,7 @@ def _all(runner: Runner, args: argparse.Namespace, known: Known) -> dict[str, An
                 break
             contest.flush = measured.flushes(document)
             contest.run(args.rounds)
-        lines = faster_alternative.answer(
-            contest.alternatives, contest.decided, found["program_seconds"][way], way
-        )
+        lines = faster_alternative.answer(contest.alternatives, contest.decided, program[way], way)
         found["answer"] += lines
         found["ways"] += faster_alternative.rows(contest.alternatives, contest.decided, way)
         found["good"] = found["good"] and not any(one.wrong for one in contest.alternatives)
@@ -150,7 +149,7 @@ def _runner(args: argparse.Namespace) -> Runner:
 
 
 def _as_it_was(
-    runner: Runner, replay: Alternative, args: argparse.Namespace
+    runner: Runner, replay: Alternative, args: argparse.Namespace, program: dict[str, float]
 ) -> tuple[dict[str, Any] | None, Comparison | None]:
     """The replay, traced; its document, and its trace beside the log."""
     traces = runner.work / "trace" if runner.stack.recorder and not args.fold else None
@@ -160,7 +159,7 @@ def _as_it_was(
             raise UsageError(replay.why)
         return None, None
     seconds = ", ".join(
-        f"{document['samples'][0][way]['seconds']:.4g} s {word}"
+        f"{measured.seconds(document, way):.4g} s {word}"
         for way, word in (("write", "writing"), ("read", "reading"))
         if document["samples"][0].get(way)
     )
@@ -172,15 +171,14 @@ def _as_it_was(
     planned = runner.work / SCHEDULE
     log, own = check.load(planned, args.trace, traces)
     found = check.compare(log, own, args.gap)
-    for word, way in WAYS.items():
-        program = check.program_seconds(log, way)
-        if document["samples"][0].get(word) and program:
+    for word, own_seconds in program.items():
+        if document["samples"][0].get(word) and own_seconds:
             took = measured.seconds(document, word)
             found.said.append(
-                f"seconds to {faster_alternative.PRESENT[word]}: {program:.4g} of the program, "
+                f"seconds to {faster_alternative.PRESENT[word]}: {own_seconds:.4g} of the program, "
                 f"{took:.4g} of this replay"
             )
-            found.said.extend(filter(None, [faster_alternative.beside_program(took, program)]))
+            found.said.extend(filter(None, [faster_alternative.beside_program(took, own_seconds)]))
     replay_steps.show(found)
     page = runner.work / "replay.html"
     replay_steps.write_page(page, found, (planned, args.trace, traces), (log, own))

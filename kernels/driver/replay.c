@@ -2,6 +2,7 @@
 #include "driver/replay.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -167,6 +168,7 @@ static int act_all(io_replaying *r) {
             more = !status && l->at.act < l->n;
             if (more) pause = l->acts[l->at.act++].length;
         }
+        r->phase += more;
         io_now_at(r->session->world, IO_AT_OTHERS);
         if (io_agree(r->session->world)) return -1;
     }
@@ -185,6 +187,10 @@ static int check_phases(io_replaying *r) {
     MPI_Allreduce(most, ends, 2, MPI_UINT64_T, MPI_MAX, r->session->world->comm);
     if (ends[0] != UINT64_MAX - ends[1])
         io_fail(r->ctx.error, "--schedule: processes differ in their number of phases: %s", r->plan->path);
+    r->nphases = ends[0] + 1;
+    r->spent = calloc(r->nphases, sizeof *r->spent);
+    if (!r->spent || r->nphases > INT_MAX / IO_DIRECTIONS)
+        io_fail(r->ctx.error, "out of memory for %llu phases", (unsigned long long)r->nphases);
     return io_agree(r->session->world);
 }
 
@@ -220,6 +226,7 @@ static void stop(io_replaying *r, bool failed) {
     for (uint64_t f = 0; !failed && r->comms && f < r->plan->nfiles; f++)
         if (r->comms[f] != MPI_COMM_NULL) MPI_Comm_free(&r->comms[f]);
     free(r->comms);
+    free(r->spent);
     free(r->logged);
     free(r->prepared);
     free(r->undefined);
@@ -233,6 +240,8 @@ static void note_times(io_replaying *r, io_sample *sample, double began, double 
     const uint64_t moved[IO_DIRECTIONS] = {r->plan->all.bytes_written, r->plan->all.bytes_read};
     const bool ran[IO_DIRECTIONS] = {c->write, c->read};
     MPI_Allreduce(MPI_IN_PLACE, r->calls, IO_DIRECTIONS, MPI_UINT64_T, MPI_MAX, r->session->world->comm);
+    MPI_Allreduce(MPI_IN_PLACE, r->spent, (int)r->nphases * IO_DIRECTIONS, MPI_DOUBLE, MPI_MAX,
+                  r->session->world->comm);
     for (int p = 0; p < IO_PHASES; p++) {
         bool has = p != IO_PHASE_DEFINE && p != IO_PHASE_READ_DEFINE && p != IO_PHASE_DRAIN;
         r->seconds.begin[p] = has ? began : 0;
@@ -243,6 +252,7 @@ static void note_times(io_replaying *r, io_sample *sample, double began, double 
         io_add_times(r->session, sample, &r->seconds, d);
         r->seconds.fill = 0;
         sample->calls[d] = r->calls[d];
+        for (uint64_t p = 0; p < r->nphases; p++) sample->in_calls[d] += r->spent[p][d];
         if (sample->seconds[d] > 0) sample->bandwidth[d] = (double)moved[d] / sample->seconds[d] / 1048576;
     }
 }

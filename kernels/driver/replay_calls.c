@@ -47,6 +47,7 @@ static io_opened *remember(io_replaying *r, io_logged *l, uint64_t file) {
 static double add_time(io_replaying *r, io_phase phase, double began) {
     double seconds = MPI_Wtime() - began;
     r->seconds.phase[phase] += seconds;
+    r->spent[r->phase][io_phases[phase].direction] += seconds;
     r->calls[io_phases[phase].direction]++;
     return seconds;
 }

@@ -46,6 +46,8 @@ typedef struct {
     io_file file; /* of the last access, for messages */
     io_seconds seconds;
     uint64_t calls[IO_DIRECTIONS];
+    uint64_t phase, nphases;        /* of the log */
+    double (*spent)[IO_DIRECTIONS]; /* seconds of this process in calls, by phase of the log */
 } io_replaying;
 
 /* replay_calls.c. The buffer holds the data of an access. */

@@ -79,9 +79,10 @@ typedef struct {
     io_time stretch[IO_DIRECTIONS][IO_MAX_STRETCHES];
     uint64_t stretch_bytes[IO_DIRECTIONS][IO_MAX_STRETCHES]; /* of all processes */
     uint64_t calls[IO_DIRECTIONS];                           /* library calls, of the process with the most */
-    double seconds[IO_DIRECTIONS];              /* sum of the direction's phases, slowest processes */
-    double fill;                                /* seconds to generate values, slowest process; in no phase */
-    double bandwidth[IO_DIRECTIONS];            /* payload in MiB divided by `seconds`; 0 if nothing ran */
+    double seconds[IO_DIRECTIONS];   /* sum of the direction's phases, slowest processes */
+    double in_calls[IO_DIRECTIONS];  /* of a replay: sum of the log's phases, slowest process of each */
+    double fill;                     /* seconds to generate values, slowest process; in no phase */
+    double bandwidth[IO_DIRECTIONS]; /* payload in MiB divided by `seconds`; 0 if nothing ran */
     io_operation_time operation[IO_OPERATIONS]; /* of patterns with a series */
     io_call_times latency[IO_DIRECTIONS];
     double between;     /* seconds from the first create to the end of writing, without `seconds` */

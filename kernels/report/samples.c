@@ -39,6 +39,7 @@ static json_t *direction_json(const io_sample *s, int direction, bool ran, const
     json_t *all =
         json_pack("{s:f,s:f,s:I,s:o}", "seconds", s->seconds[direction], "bandwidth", s->bandwidth[direction],
                   "library_calls", (json_int_t)s->calls[direction], "phases", phases);
+    if (s->in_calls[direction] > 0) json_object_set_new(all, "in_calls", json_real(s->in_calls[direction]));
     if (names) json_object_set_new(all, "stretches", stretches_json(s, direction, names));
     return all;
 }

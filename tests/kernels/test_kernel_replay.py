@@ -35,6 +35,8 @@ from iogauge.analysis.replay.schedule import (
 from iogauge.cli.main import main
 from iogauge.common.processes import identity
 from reframe_tests.machine import leftovers
+from tests.selftest.injector import Plan as Faults
+from tests.selftest.injector import preload as preload_faults
 
 Act = tuple[int, int, int, int, int, int]
 BOTH = OPEN, 0, 0, 0, 0, 0
@@ -212,6 +214,27 @@ def named(name: str) -> Callable[[Path], Path]:
     return lambda path: write(path, [[BOTH, (WRITE, 0, 0, 9, 0, 1), CLOSED]], files=[one])
 
 
+def test_the_seconds_are_of_the_slowest_in_each_phase(
+    any_stack: Stack, injector: Path, tmp_path: Path
+) -> None:
+    """One writes first, the other then: a user waits for both, though each is quick in all."""
+    turns = [
+        [BOTH, (WRITE, 0, 0, 100, 100, 2), MET, CLOSED],
+        [BOTH, MET, (WRITE, 0, 200, 100, 100, 2), CLOSED],
+    ]
+    file = write(tmp_path / "s", turns)
+    data = tmp_path / "data"
+    data.mkdir()
+    run = any_stack.run(
+        "replay", "--schedule", str(file), "--dir", str(data), document=tmp_path / "r.json",
+        environment=preload_faults(injector, Faults("write", "slow", times=None, milliseconds=50),
+                                   data),
+    )  # fmt: skip
+    sides = [sample["write"] for sample in run.good()["samples"]]
+    assert 0.1 <= sides[0]["phases"]["write"]["max"] < sides[0]["in_calls"]
+    assert sides[0]["in_calls"] >= 0.2
+
+
 WRONG = {
     "cut": (cut, "truncated"),
     "less": (one_act_less, "its size does not match its header"),
@@ -305,7 +328,11 @@ def test_the_programs_own_calls(kind: str, stack: Stack, tmp_path: Path) -> None
     assert [(one.level, one.own) for one in loaded.files] == [(trace.TOGETHER, True)] * 2
     assert all(rows["together"].all() and len(rows) for rows in loaded.accesses)
     # A split call's begin may return before its bytes have moved.
-    assert (check.program_seconds(loaded, trace.WRITE) == 0) == (kind == "split")
+    program_seconds = check.program_seconds(loaded, trace.WRITE, phases.find(loaded))
+    assert (program_seconds == 0) == (kind == "split")
+    assert program_seconds <= 1.01 * float(done.stdout), (
+        "of opening to closing, the program says itself"
+    )
     if kind != "particles":
         made = what_if.make(loaded, tmp_path / "extents")
         assert made.steps == 2 and made.bytes == 40 * 40 * 8

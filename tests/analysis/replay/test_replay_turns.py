@@ -9,8 +9,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from iogauge.analysis.darshan.raw import RawView
-from iogauge.analysis.replay import own, phases, trace, turns
+from iogauge.analysis.darshan.raw import OPEN, RawView
+from iogauge.analysis.replay import check, own, phases, trace, turns
+from iogauge.analysis.replay.own import STEP
 from iogauge.analysis.replay.trace import ACCESS, READ, WRITE
 
 
@@ -30,6 +31,21 @@ def found(accesses: list[np.ndarray]) -> phases.Phases:
 
 
 THEN_READ = [WRITE] * 4 + [READ] * 3
+
+
+def test_seconds_are_of_the_slowest_in_each_phase() -> None:
+    """What one waits for the other in opening, the other waits in writing: both count once."""
+    steps, accesses = [], []
+    for opened, second in ((3.0, 1.0), (1.0, 4.0)):  # when opening ends; how long writing 2 takes
+        rows = process([WRITE] * 2, 0)
+        rows["start"], rows["end"] = [opened, 10], [4, 10 + second]
+        accesses.append(rows)
+        steps.append(np.array([(OPEN, 0, 0, 0, opened, 0, 0)], STEP))
+    log = SimpleNamespace(files=[])
+    files = [trace.TracedFile("a", own.TOGETHER, None, own=True)]
+    both = trace.Trace(Path("log"), log, files, accesses, [], steps=steps)  # type: ignore[arg-type]
+    found = phases.find(both)
+    assert len(found) == 2 and check.program_seconds(both, WRITE, found) == 4 + 4
 
 
 def test_all_turn_without_a_pause() -> None:
