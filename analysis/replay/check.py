@@ -105,7 +105,7 @@ def program_seconds(trace: Trace, way: int, phases: Phases) -> float:
     """What the program itself took in its calls, as a replay counts it: of opening, writing (or
     reading: `way`), flushing and closing, of the process that took longest in each phase. A file
     that is written is opened for that. 0: unknown."""
-    if any(one.waits for one in trace.files):
+    if trace.synthesised or any(one.waits for one in trace.files):
         return 0.0
     took = np.zeros((trace.processes, len(phases)))
     written = np.zeros(len(trace.files), bool)

@@ -191,6 +191,9 @@ def _contest(
     if args.fold:
         print("no other methods: --fold runs fewer processes than the log has")
         return None
+    if made.trace.synthesised:
+        print("no other methods: --synthesise makes up who owns which bytes, and how long it took")
+        return None
     below = [one.path for one in made.trace.files if one.below]
     if below:
         print(

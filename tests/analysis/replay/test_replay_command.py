@@ -25,6 +25,7 @@ from iogauge.measure.replay import Contest, Others, Runner, flushes, methods
 
 DATA = Path(__file__).parents[2] / "data" / "darshan"
 BELOW = DATA / "darshan-mpich-hdf5-dxt" / "trace.darshan"  # its MPI-IO calls went through views
+COUNTERS = DATA / "openmpi-posix-ceilings" / "trace.darshan"  # of POSIX calls alone
 SPEC = find_spec("darshan")
 assert SPEC and SPEC.origin  # a requirement of the analysis
 LOG = Path(SPEC.origin).parent / "examples" / "example_logs" / "ior_hdf5_example.darshan"
@@ -117,6 +118,19 @@ def test_no_factor_where_owners_are_unknown(
     assert "no other methods: of the program's MPI-IO calls only the POSIX" in said
     kept = json.loads((Path(words[-1]) / "answer.json").read_text())
     assert len(ran(words)) == 1 and kept["ways"] == []
+
+
+def test_no_factor_where_accesses_are_made_up(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a log with counters of POSIX calls alone: no MPI-IO is in the way of other methods."""
+    words[1] = str(COUNTERS)
+    assert main([*words, "--synthesise"]) == 0
+    said = capsys.readouterr().out
+    assert "no other methods: --synthesise makes up who owns which bytes" in said
+    kept = json.loads((Path(words[-1]) / "answer.json").read_text())
+    assert len(ran(words)) == 1 and kept["ways"] == []
+    assert set(kept["program_seconds"].values()) == {0.0}
 
 
 def test_what_is_wrong_or_cannot_be(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
