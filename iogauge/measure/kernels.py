@@ -21,7 +21,7 @@ from iogauge.common.paths import BUILDS, KERNELS, builds
 # Warnings are errors: the build of the tests.
 STRICT = "-DIOKERNEL_WERROR=ON"
 RELEASE = ("-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF")
-BEGUN = "iogauge-build"  # in a build's folder, from its begin
+STAMP = "configured-with"  # in a build folder: the arguments of CMake; empty until it has run
 # `make coverage` counts the lines that are entered in this stack's build.
 COVERED, COUNTS = "openmpi", "-DIOKERNEL_COVERAGE=ON"
 
@@ -83,14 +83,14 @@ def build(
         words += [] if library in without else arguments
     words += more
     inside = extras.get("inside", [])
-    stamp = folder / "configured-with"
+    stamp = folder / STAMP
     asked = "\n".join(words)
     with _alone_in(folder):
-        before = stamp.read_text() if stamp.is_file() else asked
-        if str(folder) not in before.split("\n"):  # a copied checkout
+        before = stamp.read_text() if stamp.is_file() else ""
+        if before and str(folder) not in before.split("\n"):  # a copied checkout
             print(f"{folder} was configured elsewhere: building it anew", file=sys.stderr)
-        if not stamp.is_file() or before != asked:
-            _make_empty(folder, stamp)  # CMake keeps what it found once
+        if before != asked:
+            _make_empty(folder)  # CMake keeps what it found once
             _run(*inside, "cmake", *words)
             stamp.write_text(asked)
         how = ["--target", target, "--parallel", str(os.cpu_count())]
@@ -98,14 +98,13 @@ def build(
     return folder / "iokernel"
 
 
-def _make_empty(folder: Path, stamp: Path) -> None:
+def _make_empty(folder: Path) -> None:
     """Removes a build, and no other folder. Raises UsageError for one with other files."""
-    begun = folder / BEGUN
-    if folder.is_dir() and any(folder.iterdir()) and not (stamp.is_file() or begun.is_file()):
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / STAMP).is_file():
         raise UsageError(f"{folder} has files that no build made; name a new folder, or remove it")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    begun.touch()
+    (folder / STAMP).touch()
 
 
 @contextmanager

@@ -195,15 +195,15 @@ def test_a_copied_checkout_is_built_anew_and_says_so(
     assert capsys.readouterr().err.endswith("there was configured elsewhere: building it anew\n")
 
 
-@pytest.mark.parametrize("first", ["", "iogauge-build", "configured-with"])
-def test_a_folder_with_other_files_is_not_emptied(first: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("stamp", [None, "", "another source"])
+def test_a_folder_with_other_files_is_not_emptied(stamp: str | None, tmp_path: Path) -> None:
     """`iogauge build --dir ~` removed it. One that a build began, or finished, is made anew."""
     folder, lock = tmp_path / "mine", tmp_path / "mine.lock"
     folder.mkdir()
     (folder / "thesis.tex").write_text("mine")
     lock.write_text("poetry's")
-    if first:
-        (folder / first).write_text("another source")
+    if stamp is not None:
+        (folder / kernels.STAMP).write_text(stamp)
         kernels.build("openmpi", folder, *kernels.RELEASE, target="help")
         assert not (folder / "thesis.tex").exists()
     else:
