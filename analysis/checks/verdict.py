@@ -174,11 +174,8 @@ def check_run(
     stage: Path, expected: Expected, stderr: str, outside: Outside | None = None
 ) -> dict[str, Any]:
     """The document of the run in `stage`, if it and the job's end are right. `outside`: what the
-    harness saw of the job, if it did.
-
-    The document speaks first, since it knows why; then the exit status that the script wrote to
-    `exit_status`, which works with schedulers that do not report one.
-    """
+    harness saw of the job. The document speaks first, since it knows why; then the exit status that
+    the script wrote, which works with schedulers that do not report one."""
     if not (stage / DOCUMENT).exists():
         why = not_started(_stderr(stage, stderr))
         raise Wrong(why or f"{_end_of_job(stage, stderr)}; it left no result.json")

@@ -70,11 +70,8 @@ def compare(
     question: Question,
     each: Callable[[Sequence[Pair]], Iterable[Pair]] = iter,
 ) -> Compared:
-    """The cases that A and B have. `each` wraps them, to show progress.
-
-    With `allowed`, `gate` is the gate's decision and `fails` whether it breaks the gate; cases that
-    only A has get rows too. Raises NothingFoundError.
-    """
+    """The cases that A and B have. `each` wraps them, to show progress. With `allowed`, `gate` is
+    the gate's decision and `fails` whether it breaks the gate; cases that only A has are rows."""
     sides = [condition(connection, question.by, word) for word in (question.a, question.b)]
     with_mode = question.by == "method" and ":" in question.a + question.b
     by = [question.by]

@@ -131,10 +131,7 @@ def site_file(system: str, folder: Path = SITES) -> Path:
 
 @functools.cache
 def site(system: str, folder: Path = SITES) -> Mapping[Key, Mapping[str, Expected]]:
-    """A site's expectations, by case and performance variable; empty if it has no file.
-
-    Raises ReferenceFileError, with the line, for a file with a mistake.
-    """
+    """A site's expectations, by case and performance variable; empty if it has no file."""
     file = _site_file(system, folder)
     if file is None:
         return {}
@@ -177,10 +174,7 @@ def _site_file(system: str, folder: Path) -> YamlFile | None:
 def for_reframe(
     system: str, partition: str, key: Key, folder: Path = SITES
 ) -> dict[str, dict[str, tuple[float, float, float | None, str]]]:
-    """A test's `reference` in ReFrame's form; empty if the site expects nothing.
-
-    A bandwidth may be arbitrarily high and a time arbitrarily low: only slowness fails.
-    """
+    """A test's `reference`: a bandwidth may be arbitrarily high and a time arbitrarily low."""
     values = site(system, folder).get(key, {})
     entries: dict[str, tuple[float, float, float | None, str]] = {}
     for name, expected in values.items():

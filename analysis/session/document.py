@@ -26,12 +26,8 @@ LEAST = 1e-9  # MiB/s, files/s: keeps ratios finite
 
 
 def read_document(path: Path) -> Result:
-    """Read the result document `path`.
-
-    Raises UnknownSchemaError for an unsupported version, StoppedRunError for the document of a run
-    that stopped early, and MalformedDocumentError for a document that is missing, truncated or
-    invalid.
-    """
+    """Raises StoppedRunError for the document of a run that stopped early, UnknownSchemaError and
+    MalformedDocumentError."""
     try:
         data = plain_all(read(path))
         check_schema(data if isinstance(data, dict) else {})

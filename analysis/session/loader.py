@@ -64,11 +64,8 @@ _NO_VALUE = {"None", "<undefined>"}  # how ReFrame writes what a test never set
 
 
 def last_report(output: Path) -> Path:
-    """The report of the newest session below `output` that ran something.
-
-    Raises MissingReportError if there is none, and MalformedReportError if the newest is
-    unreadable: an older session must not pass for the last one.
-    """
+    """The report of the newest session below `output` that ran something. An unreadable one raises:
+    an older session must not pass for the last one."""
     for path in _reports(output):
         if measured(read_report(path)):
             return path
@@ -104,13 +101,9 @@ def measured(data: dict[str, Any]) -> bool:
 def load_session(
     report: Path, *, strict: bool = False, data: dict[str, Any] | None = None
 ) -> Session:
-    """Read the session of `report`, with one row for each test case.
-
-    Raises an AnalysisError if the report is unusable, and UnknownSchemaError if one of its result
-    documents has an unknown schema. A missing or broken document makes a row with status `failed`;
+    """One row for each test case. A missing or broken document makes a row with status `failed`;
     with `strict`, a broken one that ReFrame accepted raises. `data`: the report's content if it was
-    read before, or comes from `report`, a database.
-    """
+    read before, or comes from `report`, a database. Raises an AnalysisError."""
     data = read_report(report) if data is None else _checked(report, data)
     info = data["session_info"]
     # Each test case once: --max-retries reruns failed ones, and the last try counts.

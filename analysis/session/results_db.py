@@ -23,10 +23,7 @@ def is_database(path: Path) -> bool:
 
 
 def reports(path: Path) -> Iterator[dict[str, Any]]:
-    """The reports of all sessions, oldest first.
-
-    Raises MalformedReportError for another schema, and if the file is broken or lacks the tables.
-    """
+    """Of all sessions, oldest first. Raises MalformedReportError."""
     try:
         with sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True) as connection:
             version = connection.execute("SELECT schema_version FROM metadata").fetchone()

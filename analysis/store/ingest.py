@@ -35,13 +35,10 @@ def ingest(
     strict: bool = True,
     say: Say = lambda _: None,
 ) -> Row:
-    """Put one session into the store, and say what became of it.
-
-    `data`: the report as read before, or a row of the database `report`. The store is touched only
-    after all of the session was read. `say`: is told of a damaged file. Raises an AnalysisError
-    where the report, or a document of a run that ReFrame took for good, cannot be used; unless
-    `strict`, such a run is a failed one.
-    """
+    """Put one session into the store, and say what became of it. `data`: the report as read before,
+    or a row of the database `report`. The store is touched only after all of the session was read.
+    `say`: is told of a damaged file. Raises an AnalysisError where the report, or a document of a
+    run that ReFrame took for good, cannot be used; unless `strict`, such a run is a failed one."""
     session = load_session(report, strict=strict, data=data)
     with _rows_of(session, folder.resolve()) as connection:
         store.create(folder)

@@ -102,9 +102,7 @@ def report_of(args: argparse.Namespace) -> Path:
 
 
 def last_report(output: Path) -> Path:
-    """The report of the last session; that a newer one has begun and left none is said, on stderr.
-
-    Raises what the loader's function of this name raises."""
+    """Of the last session; that a newer one has begun and left none is said, on stderr."""
     from iogauge.analysis.session import loader  # here: only some commands need it
 
     report = loader.last_report(output)

@@ -20,21 +20,17 @@ class CannotWrite(OSError):
 
 
 def write_whole(path: Path, data: bytes | str, modified: float | None = None) -> None:
-    """Write `data` to `path`, as `writing_whole` does; `modified`: the file's time, in seconds
-    since 1970, where that is not now.
-
-    Raises CannotWrite."""
+    """As `writing_whole` does; `modified`: the file's time, in seconds since 1970."""
     with writing_whole(path, modified) as out:
         out.write(data.encode() if isinstance(data, str) else data)
 
 
 @contextmanager
 def writing_whole(path: Path, modified: float | None = None) -> Iterator[BinaryIO]:
-    """A stream for the new content of `path`. Missing folders are made.
-
-    A regular file gets its new content in one step when the block ends without an exception, and
-    keeps its permissions. A symbolic link is followed. Devices, pipes and standard output are
-    written directly. Raises CannotWrite, also where the block raises OSError."""
+    """A stream for the new content of `path`, whose folders are made. A regular file gets it in
+    one step when the block ends without an exception, and keeps its permissions; a symbolic link
+    is followed; all else is written directly. Raises CannotWrite, also where the block raises
+    OSError."""
     try:
         with _writing(path, modified) as out:
             yield out

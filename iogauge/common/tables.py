@@ -44,17 +44,13 @@ def _rows(name: str, word: str) -> tuple[tuple[str, ...], ...]:
 
 
 def rows(name: str, word: str) -> list[list[str]]:
-    """The cells of each row `word(...)` of `kernels/<name>`, in the order of the file.
-
-    Raises BadTable where the file is missing or has no such row."""
+    """The cells of each row `word(...)` of `kernels/<name>`, in its order. Raises BadTable."""
     return [list(row) for row in _rows(name, word)]
 
 
 def names(what: str) -> tuple[str, ...]:
-    """All "patterns", "methods" or "modes", built or not, in the order of lists and rows.
-
-    A pattern is named after its identifier, with dashes (`ramses-amr`), the others by their second
-    cell. Raises BadTable."""
+    """All "patterns", "methods" or "modes", built or not, in the order of lists and rows. Raises
+    BadTable."""
     found = rows(*REGISTRIES[what])
     if what == "patterns":
         return tuple(row[0].replace("_", "-") for row in found)

@@ -29,10 +29,9 @@ def run(child: Child, words: Sequence[str], output: Path, seconds: float | None 
 
 
 def compare(child: Child, stacks: list[str], count: int, options: list[str]) -> int:
-    """`iogauge run --stack A,B --rounds N`: each round is a session in which every case runs on A
-    and at once on B, so that both see the same load. The rounds are the pairs that `compare` needs;
-    no other session of the store is looked at. A round in which nothing was measured ends all. Exit
-    status: of the first round that failed, else of `compare`."""
+    """Each round is a session in which every case runs on A and at once on B, so that both see the
+    same load. A round in which nothing was measured ends all. Exit status: of the first round that
+    failed, else of `compare`, which sees these sessions alone."""
     sessions, status = [], 0
     only = ["-p", f"^({'|'.join(stacks)})$"]
     for number in range(count):

@@ -54,31 +54,9 @@ class IoBenchmark(
 ):
     """A pattern, run by `iokernel` (or by a program whose results are made the same document).
 
-    A child must define
-
-    - `pattern`: its name, as `iokernel` takes it;
-    - `call`: a parameter over names in `reframe_tests.machine.calls`, by default
-      `parameter(calls.names(without=[...]))`;
-    - `scales`, its own table (`machine/scales.py`) with the entry `QUICK_SCALE`, and
-      `scale`, a parameter over its keys;
-    - `pattern_options()`: the options of the pattern at its scale, as words for the shell;
-    - `payload_bytes()`: the bytes of one direction of one repeat, all processes and steps, computed
-      from its own parameters and never from what the program says.
-
-    A child may define
-
-    - `scale_processes()`: the number of processes for its scale, if its table does not say;
-    - `servers()`: how many a method keeps;
-    - `scale_steps()`: the number of dumps of its scale;
-    - `own_hints()`, `label_hints()` and others of framework/hinted.py;
-    - `call_bytes()`, `slower()`, `more_seconds()` and others of machine/fits.py, for what memory
-      and time limits are reckoned with;
-    - `is_quick()`: where the suite that `iogauge run` runs has not all of the quick calls;
-    - `expected()`: where another program than `iokernel` leaves out a part of the document.
-
-    It gets all the rest: file systems as the parameter `fs`, the built kernels, skipping with a
-    reason, the launch line of the stack, the job script from templates/, sanity by the verification
-    verdict and the byte count, and the performance variables. A child never asks for a system, a
+    docs/add-a-test.md says what a child must define; it may replace the methods of framework/hinted
+    and machine/fits too. It gets all the rest: the parameter `fs`, the built kernels, skipping with
+    a reason, launch line, job script, sanity and performance. A child never asks for a system, a
     stack or a method by name: it asks for features, and looks in tables.
     """
 

@@ -32,10 +32,9 @@ GENERATOR = (
 
 
 def mpi_problem(ldd: str, right: str, file: Path | None = None) -> str | None:
-    """What is wrong with a program's MPI libraries, or None. `ldd`: that command's output; `right`:
-    the stack's library (`libmpi.so.40`), and `file`, if the name is ambiguous (each Spack
-    environment has its own `libmpi.so.12`). A library in the folder MPICH_ABI is not an MPI; it
-    loads one by another name."""
+    """Of a program, or None. `ldd`: that command's output; `right`: the stack's library
+    (`libmpi.so.40`), and `file`, if the name is ambiguous (each Spack environment has its own
+    `libmpi.so.12`). A library in MPICH_ABI is not an MPI; it loads one by another name."""
     found = MPI_LIBRARY.findall(ldd)
     loaded = {name: place for name, place in found if Path(place).parent != MPICH_ABI}
     if list(loaded) == [right]:
@@ -48,8 +47,7 @@ def mpi_problem(ldd: str, right: str, file: Path | None = None) -> str | None:
 
 
 def missing_methods(listing: dict[str, Any], promised: list[str]) -> list[str]:
-    """Promised methods that a build lacks, each with its reason. `listing`: the document of
-    `iokernel --list --json -`."""
+    """Promised methods that a build lacks by its `--list --json -`, each with its reason."""
     found = {entry["name"]: entry for entry in listing["methods"]}
     lacking = []
     for name in promised:
@@ -60,8 +58,7 @@ def missing_methods(listing: dict[str, Any], promised: list[str]) -> list[str]:
 
 
 def missing_modes(listing: dict[str, Any], promised: list[str]) -> list[str]:
-    """Promised modes, as METHOD-MODE, that the library lacks, each with its reason. `listing` as
-    above."""
+    """The same of modes, as METHOD-MODE."""
     return [
         f"{entry['name']}:{mode} (built without {reason})"
         for entry in listing["methods"]
@@ -71,12 +68,9 @@ def missing_modes(listing: dict[str, Any], promised: list[str]) -> list[str]:
 
 
 class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
-    """The kernels, built from the checkout with the stack's compiler.
-
-    The build folder is kept (.local/build/<system>-<partition>-<environ>): a second session
-    compiles only what changed. It is made anew when the CMake arguments change or the checkout
-    moved. `kernel_path` names a program to use instead; so does `iokernel` in the environ's extras.
-    """
+    """The kernels, built from the checkout with the stack's compiler, in a folder that is kept: a
+    second session compiles only what changed; other arguments of CMake begin anew. `kernel_path`
+    names a program to use instead; so does `iokernel` in the environ's extras."""
 
     descr = "iokernel with one stack"
     kernel_path = variable(str, value="", loggable=True)

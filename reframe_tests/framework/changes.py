@@ -28,13 +28,9 @@ def _spread(values: Sequence[float]) -> float:
 
 
 def find_drop(sizes: Sequence[int], speeds: Sequence[float]) -> Drop | None:
-    """The cut into two levels that leaves the least spread of the logarithms, if the second level
-    is lower by more than `LEAST_DROP` and by more than the levels' own spread; else None. A level
-    has at least two sizes: one may be an accident.
-
-    `sizes` rise, `speeds` are positive, and there are as many. Fewer than four: None. `ValueError`
-    if they are inconsistent.
-    """
+    """The cut into two levels of at least two sizes that leaves the least spread of the logarithms,
+    if the second level is lower by more than `LEAST_DROP` and by more than the levels' own spread;
+    else None. `ValueError` unless `sizes` rise and `speeds`, as many, are positive."""
     if len(sizes) != len(speeds):
         raise ValueError(f"{len(sizes)} sizes and {len(speeds)} speeds")
     if any(b <= a for a, b in pairwise(sizes)):

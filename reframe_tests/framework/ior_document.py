@@ -34,11 +34,8 @@ PHASES = {
 
 @dataclass(frozen=True)
 class Asked:
-    """What the test knows and IOR does not report.
-
-    `ceilings`: the samples of an iokernel run of the same job, only for its `ceilings`;
-    `ceilings_uncached`: they were read with dropped caches.
-    """
+    """What IOR does not report. `ceilings`: of the samples of an iokernel run of the same job;
+    `ceilings_uncached`: they were read with dropped caches."""
 
     method: str
     mode: str | None
@@ -52,11 +49,8 @@ class Asked:
 
 
 def convert(summary: str, stdout: str, asked: Asked) -> dict[str, Any]:
-    """The document. `summary`: the text of IOR's file; `stdout`: its output.
-
-    A truncated summary (IOR aborted) gives a document with status `error` and IOR's own message.
-    `Wrong`: the summary is complete JSON but not in IOR 4's form.
-    """
+    """`summary`: the text of IOR's file; `stdout`: its output. A truncated summary (IOR aborted)
+    gives a document with status `error` and IOR's own message. `Wrong`: not in IOR 4's form."""
     try:
         ior = json_file.parse(summary)
     except json_file.Unreadable:

@@ -35,10 +35,8 @@ def _directive(option: str, prefix: str) -> str:
 
 @functools.cache
 def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
-    """Templates below `folder`; an unknown variable is an error, never an empty string.
-
-    Cached, because compiling a template takes 50 times as long as rendering it; Jinja2 checks
-    whether its file has changed."""
+    """An unknown variable is an error, never an empty string. Cached, because compiling a template
+    takes 50 times as long as rendering it; Jinja2 checks whether its file has changed."""
     env = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
         undefined=jinja2.StrictUndefined,
@@ -64,20 +62,14 @@ def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
 
 
 def template_for(template: str, site: str, folder: Path = TEMPLATES) -> str:
-    """`sites/<site>/<template>` if a site has its own, else `<template>`.
-
-    A site's file begins with `{% extends "<template>" %}` and overrides single blocks.
-    """
+    """`sites/<site>/<template>`, which extends it, if a site has its own, else `<template>`."""
     own = f"sites/{site}/{template}"
     return own if (folder / own).is_file() else template
 
 
 def render(template: str, values: dict[str, Any], folder: Path = TEMPLATES) -> str:
-    """The script. `values` are the template's variables (docs/reference/job-script.md has them).
-
-    Raises `TemplateProblem` for a missing template, wrong syntax, an undefined variable, and an
-    error in an expression.
-    """
+    """The script. `values` are the template's variables (docs/reference/job-script.md). Raises
+    TemplateProblem."""
     try:
         return environment(folder).get_template(template).render(values)
     except jinja2.TemplateSyntaxError as error:

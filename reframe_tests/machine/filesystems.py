@@ -55,9 +55,8 @@ def partitions_with(name: str) -> list[str]:
 
 
 def hints_for(entry: dict[str, Any], pattern: str, needs: Sequence[str]) -> dict[str, str]:
-    """The site's hints for runs of a pattern by a call with these needs (`Call.needs`): `hints` for
-    all, then the hints of each matching rule of `hints_where`: `patterns`, one of which is the
-    run's; `with`, features that the call needs; `without`, features that it does not."""
+    """The site's hints for runs of a pattern by a call with these needs (`Call.needs`): `hints`,
+    then each matching rule's of `hints_where` (docs/reference/site-file.md)."""
     found: dict[str, str] = dict(entry.get("hints", {}))
     for rule in entry.get("hints_where", []):
         fits = pattern in rule.get("patterns", [pattern])
@@ -86,10 +85,7 @@ def published_shares(entry: dict[str, Any], summary: dict[str, Any]) -> dict[str
 
 
 def shortage(entry: dict[str, Any], bytes_needed: int) -> str | None:
-    """Why `bytes_needed` do not fit or the path is unusable, or None.
-
-    Looks at the machine that ReFrame runs on, so only for partitions that are this machine.
-    """
+    """Why `bytes_needed` do not fit or the path is unusable, or None: of this machine's."""
     path = Path(entry["path"])
     if entry.get("create"):
         path.mkdir(parents=True, exist_ok=True)

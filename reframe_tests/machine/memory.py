@@ -10,10 +10,7 @@ LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
 def memory(meminfo: str | None = None, limit: str | None = None) -> int:
-    """MiB that programs may use here; 0 if unknown.
-
-    `meminfo`, `limit`: the texts of MEMINFO and LIMIT, read if not given.
-    """
+    """MiB that programs may use here; 0 if unknown. Given: the texts of MEMINFO and LIMIT."""
     found = re.search(r"^MemTotal:\s+(\d+) kB", _text(MEMINFO, meminfo), re.MULTILINE)
     allowed = _text(LIMIT, limit).strip()
     has = [int(found[1]) // 1024] if found else []

@@ -51,10 +51,7 @@ def shape_of(partition: object) -> Shape:
 
 
 def place(processes: int, per_node: int, nodes: int, shape: Shape) -> Placement:
-    """`processes`, `per_node` and `nodes`: as requested, 0 for open.
-
-    With only `nodes`, every core of them gets a process.
-    """
+    """As requested, 0 for open; with only `nodes`, every core of them gets a process."""
     if not processes:
         processes = max(nodes, 1) * (per_node or shape.cores)
     if not per_node:

@@ -61,11 +61,7 @@ def packages(environ: Any) -> dict[str, str]:
 
 
 def missing(environ: Any, features: Sequence[str]) -> str | None:
-    """What `environ` needs for `features` and does not find here, as a reason to skip, or None.
-
-    `extras['needs']`: for each feature, a list of {`what`: a command or an absolute path, `from`:
-    what provides it}.
-    """
+    """What `environ` needs for `features` and does not find here, as a reason to skip, or None."""
     environment = spack_environment(environ)
     if isinstance(environment, spack.CannotUse):
         return f"stack {environ.name}: {environment}"
@@ -103,10 +99,7 @@ def _there(environ: Any, features: set[str]) -> list[str]:
 
 
 def too_many(environ: Any, processes: int) -> str | None:
-    """Why the stack does not run that many processes, or None.
-
-    `extras['max_processes']`: {`count`, `why`}.
-    """
+    """Why the stack does not run that many processes (`extras['max_processes']`), or None."""
     limit = environ.extras.get("max_processes")
     if limit is None or processes <= limit["count"]:
         return None

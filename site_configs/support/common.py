@@ -41,10 +41,9 @@ OUTPUT = paths.output()
 
 
 def name_the_session() -> None:
-    """One folder per session below output/ and output/stage, unless the user names another pattern:
-    with the process ID, because two sessions may begin in the same second; an inherited one is
-    another process's. It is an environment variable because ReFrame has no setting for time
-    stamps."""
+    """One folder per session, unless the user names another pattern: with the process ID, because
+    two sessions may begin in the same second; an inherited one is another process's. ReFrame has
+    no setting for time stamps, but this variable."""
     pattern = "%Y%m%dT%H%M%S-"
     if os.environ.get("RFM_TIMESTAMP_DIRS", pattern).startswith(pattern):
         os.environ["RFM_TIMESTAMP_DIRS"] = f"{pattern}{os.getpid()}"
@@ -151,16 +150,9 @@ def cores() -> int:
 
 
 def file_system(path: Path | str, note: str = "", kind: str = "", **more: Any) -> dict[str, Any]:
-    """One entry of a partition's `extras['filesystems']`.
-
-    `path`: where run directories are created. `note`: what a reader of the numbers must know.
+    """One entry of a partition's `extras['filesystems']`: docs/reference/site-file.md has its keys.
     `kind`: the type to show if the path is not on the machine that ReFrame runs on; a result's own
-    type always comes from /proc/mounts of the compute node. `more`: `create` (create the path if it
-    is missing), `prefix` (put before file names given to MPI, such as `ufs:`), `hints` (object),
-    `hints_where` (list of rules), `striping` (`kind` of templates/stripe/, `count`, `size`),
-    `expected_bandwidth` (MB/s of 10^6 bytes), `published_peak` (`value` in MB/s, `source`),
-    `mounted_as`.
-    """
+    type always comes from /proc/mounts of the compute node."""
     path = Path(path).absolute()
     found = mount_of(path)["type"] if path.exists() or not kind else kind
     return {"path": str(path), "type": found, "note": note, **more}
@@ -218,14 +210,10 @@ def stack(
     **more: Any,
 ) -> dict[str, Any]:
     """An environ whose libraries its modules and compiler wrapper find by themselves.
-
     `launcher`: options; `command`: of the launcher `stack`. `modules`: loaded by commands in each
     script, and not by ReFrame, which would need the machine's module system even to look at the
-    site file elsewhere. `modules_init`: the file that defines `module` if a job's shell does not
-    have it. `more`: keys of an environ (`env_vars`, `prepare_cmds`), and of its extras, such as
-    `cmake`, `iokernel`, `cross` (built here, runs only on compute nodes). IOGAUGE_CGNS names the
-    prefix of a parallel CGNS.
-    """
+    site file elsewhere. `more`: other keys of an environ and of its extras
+    (docs/reference/site-file.md). IOGAUGE_CGNS names the prefix of a parallel CGNS."""
     extras = {
         "mpi_library": mpi_library,
         "launcher": {"command": command, "options": launcher or []},
@@ -252,13 +240,9 @@ def spack_stack(
     launcher: list[str] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """An environ from a Spack environment: `variant` is a folder of environments/, or `default`.
-
-    Compiler, libraries, launcher, `ior` and Darshan are the environment's own. `name`: of the
-    environ (default: the variant's). `launcher`: options for its mpiexec. `more`: keys of an
-    environ (`env_vars`, `prepare_cmds`, `modules`), and of its extras: `max_processes`, `iokernel`
-    (the bare name takes the program that Spack installed instead of one built from the checkout).
-    """
+    """An environ from a Spack environment, whose compiler, libraries, launcher, `ior` and Darshan
+    it has. `variant`: a folder of environments/, or `default`; `name`: of the environ (the
+    variant's); `launcher`: options for its mpiexec; `more`: as of `stack`."""
     extras: dict[str, Any] = {"spack_env": variant, **of_extras(more)}
     if launcher:
         extras["launcher_options"] = launcher

@@ -56,12 +56,8 @@ class Templated:
 
 
 class TemplatedJob:
-    """Mixed in before a stock job class.
-
-    `script_values`: what the test hands to the template
-    (`IoBenchmark.script_values`); without it, as for a build or somebody else's test, the stock
-    script stays.
-    """
+    """Mixed in before a stock job class. `script_values`: what the test hands to the template;
+    without it, as for a build or somebody else's test, the stock script stays."""
 
     template: str
     script_values: dict[str, Any] | None = None
