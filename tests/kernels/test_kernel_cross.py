@@ -58,7 +58,7 @@ def test_each_reason_stands_once() -> None:
 
 
 def test_a_method_that_the_program_lacks_stays_as_the_page_has_it() -> None:
-    old = put(EMPTY, pages.NAME, TABLE)
+    old = put(EMPTY, pages.NAME, f"{TABLE}\n")
     hdf5 = {"name": "hdf5", "available": False, "reason": "built without HDF5"}
     pairs = [pair for pair in FOUND["cross"] if pair["method"] == "posix"]
     found = {**FOUND, "methods": [FOUND["methods"][0], hdf5], "cross": pairs}
