@@ -2,17 +2,21 @@
 """Which process it was, so that a later one can tell whether it is gone: numbers are given out
 again, machines start again, and a number of another host or container says nothing here."""
 
+import hashlib
 import os
+import re
 import socket
 import time
 from contextlib import suppress
 from pathlib import Path
 
 PROC = Path("/proc")
+MACHINE = Path("/etc/machine-id")
+NO_MACHINE = hashlib.sha256(b"").hexdigest()[:12]
 BOOT = PROC / "sys" / "kernel" / "random" / "boot_id"
 PATIENCE = 10.0  # seconds for a process to show its environment
 LOOKS = 5  # at one that has arguments and no environment, to be sure
-WORDS = 5  # host, number, beginning, boot, space of numbers
+WORDS = 5  # host/machine, number, beginning, boot, space of numbers
 
 
 def _stat(process: int | str) -> list[str]:
@@ -41,7 +45,7 @@ def space() -> str:
 
 def identity(process: int) -> str:
     """The words that a job's script writes (templates/job.sh.j2), of a process of this machine."""
-    return f"{socket.gethostname()} {process} {began(process)} {_boot()} {space()}"
+    return f"{_host()} {process} {began(process)} {_boot()} {space()}"
 
 
 def is_gone(identity: str) -> bool | None:
@@ -50,11 +54,11 @@ def is_gone(identity: str) -> bool | None:
     if len(words) != WORDS or not words[1].isdecimal():
         return None
     host, number, beginning, boot, counted = words
-    if host != socket.gethostname() or not _boot():
+    if host != _host() or counted != space() or not _boot():
         return None
-    if boot != _boot():
-        return True
-    return began(int(number)) != beginning if counted == space() else None
+    if boot != _boot() and host.endswith(NO_MACHINE):  # any of that name
+        return None
+    return boot != _boot() or began(int(number)) != beginning
 
 
 def ancestors(process: int) -> list[int]:
@@ -101,6 +105,16 @@ def _environment(entry: Path) -> bytes:
         else:
             time.sleep(0.001)
     return found
+
+
+def _host() -> str:
+    """Two machines may have one name, and a file system: with a hash of the machine's identity,
+    which systemd wants kept secret (machine-id(5))."""
+    try:
+        found = re.findall(r"^[0-9a-f]{32}\n", MACHINE.read_text(), re.MULTILINE)
+    except OSError:
+        found = []
+    return f"{socket.gethostname()}/{hashlib.sha256(''.join(found).encode()).hexdigest()[:12]}"
 
 
 def _boot() -> str:

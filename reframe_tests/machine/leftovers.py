@@ -2,10 +2,10 @@
 """What killed jobs left in a file system: found and removed when a session begins there and ends.
 
 A job's script creates a folder `iogauge.HOST.PID.TIME` with a marker that names its owner (MARKER:
-host, process, start time, boot of the machine, PID namespace, batch job or `-`). Only a folder of
-this user, with such a marker whose process is gone, is removed. Everything is done through open
-directory descriptors: no symbolic link is followed, not even one created meanwhile, and no other
-file system is entered. Needs no ReFrame.
+host and machine, process, start time, boot of the machine, PID namespace, batch job or `-`). Only a
+folder of this user, with such a marker whose process is gone, is removed. Everything is done
+through open directory descriptors: no symbolic link is followed, not even one created meanwhile,
+and no other file system is entered. Needs no ReFrame.
 """
 
 import os
@@ -73,7 +73,7 @@ def _look(root: int, place: Path, name: str) -> list[str]:
             return []
         if gone is None:
             job = f", job {words[-1]}," if words[-1] != "-" else ""
-            whose = f"process {words[1]}{job} of {words[0]}"
+            whose = f"process {words[1]}{job} of {words[0].partition('/')[0]}"
             return [f"{place / name}: of {whose}, which may be alive: remove it if that is over"]
         size = _empty(folder, about.st_dev, DEPTH)
         os.unlink(MARKER, dir_fd=folder)

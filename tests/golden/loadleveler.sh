@@ -54,7 +54,8 @@ file_system='/scratch/my files'
     exit 1
 }
 # The owner: a later session removes what a killed job left, and nothing else.
-owner="$(hostname) $$ $(cut -d ' ' -f 22 "/proc/$$/stat") $(< /proc/sys/kernel/random/boot_id)" &&
+machine=$(grep -x '[0-9a-f]\{32\}' /etc/machine-id 2> /dev/null | sha256sum | cut -c -12) || :
+owner="$(hostname)/$machine $$ $(cut -d ' ' -f 22 "/proc/$$/stat") $(< /proc/sys/kernel/random/boot_id)" &&
     owner+=" $(readlink /proc/self/ns/pid || echo -)" &&
     owner+=" ${SLURM_JOB_ID:-${PBS_JOBID:-${COBALT_JOBID:-${LOADL_STEP_ID:--}}}}" || owner=
 made=$file_system/iogauge.$(hostname).$$.$(date +%s) # not every system has mktemp

@@ -105,6 +105,23 @@ with lock.measuring("killed", [Path(sys.argv[1])]) as handles:
     first.communicate()
 
 
+NAMESAKE = f"{socket.gethostname()}/0123456789ab"  # another machine
+
+
+@pytest.mark.parametrize("text", ["", "uninitialized\n", None])
+def test_without_an_identity_another_boot_may_be_another_machine(
+    text: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "MACHINE", tmp_path / "machine-id")
+    if text is not None:
+        (tmp_path / "machine-id").write_text(text)
+    mine = processes.identity(os.getpid())
+    host, number, _, boot, space = mine.split()
+    assert processes.is_gone(mine) is False
+    assert processes.is_gone(f"{host} {number} 1 {boot} {space}") is True
+    assert processes.is_gone(f"{host} {number} 1 another {space}") is None
+
+
 @pytest.mark.parametrize(
     ("change", "gone"),
     [
@@ -113,14 +130,21 @@ with lock.measuring("killed", [Path(sys.argv[1])]) as handles:
         ({"began": "1"}, True),
         ({"boot": "another"}, True),
         ({"host": "elsewhere"}, None),
+        ({"host": NAMESAKE}, None),
+        ({"host": NAMESAKE, "boot": "another"}, None),
+        ({"host": socket.gethostname(), "boot": "another"}, None),  # of 0.3 and older
         ({"space": "pid:[1]"}, None),
-        ({"space": "pid:[1]", "boot": "another"}, True),
+        ({"space": "pid:[1]", "boot": "another"}, None),  # another container of this name and image
         ({"number": "-1"}, None),
         ({"number": "../../self"}, None),
         ({"number": ""}, None),
     ],
 )
-def test_who_is_gone(change: dict[str, str], gone: bool | None) -> None:
+def test_who_is_gone(
+    change: dict[str, str], gone: bool | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "machine-id").write_text(f"{'a1' * 16}\n")
+    monkeypatch.setattr(processes, "MACHINE", tmp_path / "machine-id")
     words = owner(os.getpid(), **change).rpartition(" ")[0]
     assert processes.is_gone(words) is gone
 
@@ -161,7 +185,10 @@ def test_what_a_dead_job_left_is_removed_and_said(tmp_path: Path) -> None:
     assert leftovers.remove(tmp_path) == []
 
 
-def test_another_boot_and_a_process_of_the_same_number_are_dead(tmp_path: Path) -> None:
+def test_another_boot_and_a_process_of_the_same_number_are_dead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "NO_MACHINE", "known")  # as most machines are
     left(tmp_path, "iogauge.aaaaaaa1", owner(os.getpid(), boot="another"))
     left(tmp_path, "iogauge.aaaaaaa2", owner(os.getpid(), began="1"))
     assert len(leftovers.remove(tmp_path)) == 2
@@ -183,13 +210,21 @@ def test_what_is_not_ours_or_not_dead_stays(tmp_path: Path, what: str) -> None:
     assert (folder / "data").exists()
 
 
-@pytest.mark.parametrize("other", [{"host": "elsewhere.example"}, {"space": "pid:[1]"}])
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"host": "elsewhere.example"},
+        {"host": NAMESAKE, "boot": "another"},
+        {"space": "pid:[1]"},
+    ],
+)
 def test_of_another_machine_or_container_nothing_is_removed_but_named(
     tmp_path: Path, other: dict[str, str]
 ) -> None:
     folder = left(tmp_path, "iogauge.abcDEF12", owner(os.getpid(), "4711", began="1", **other))
     (said,) = leftovers.remove(tmp_path)
     assert str(folder) in said and "job 4711" in said and "may be alive" in said
+    assert "/0123" not in said
     assert (folder / "data").exists()
 
 
@@ -266,7 +301,7 @@ def test_a_place_that_is_not_there_is_nothing_to_say(tmp_path: Path) -> None:
 def test_the_jobs_script_says_whose_its_folder_is(tmp_path: Path) -> None:
     """The lines of templates/job.sh.j2, run."""
     text = (ROOT / "templates" / "job.sh.j2").read_text()
-    begin, end = text.index('owner="$(hostname)'), text.index("{% endblock run_directory %}")
+    begin, end = text.index("machine=$("), text.index("{% endblock run_directory %}")
     script = f"file_system={tmp_path}\n{text[begin:end]}"
     alive = "echo started; read -r _; exit 0"
     with subprocess.Popen(
