@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One measuring session at a time: on a machine, and in an output folder.
 
-Two at once measure each other. A second one waits, and says for whom (docs/reference/output.md has
-IOGAUGE_NO_LOCK). The locks end with the process, however it ends, and with those that it gave the
-open files to.
+Two at once measure each other. A second one waits, says for whom, and ends after a limit
+(docs/reference/output.md has its variables). The locks end with the process, however it ends, and
+with those that it gave the open files to.
 """
 
+import errno
 import fcntl
 import os
 import socket
@@ -17,7 +18,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 ESCAPE, MACHINE = "IOGAUGE_NO_LOCK", "machine"
-SECONDS = 0.2  # between two tries
+LIMIT, SECONDS = "IOGAUGE_LOCK_SECONDS", 24 * 3600.0
+PAUSE = 0.2  # seconds between two tries
 NAME = "iogauge-session.lock"
 
 
@@ -38,7 +40,7 @@ def of_the_machine() -> Path:
 def measuring(
     what: str, paths: list[Path], say: Callable[[str], None] | None = None
 ) -> Iterator[list[int]]:
-    """Hold all of `paths`; waits for each. Gives the open files."""
+    """Hold all of `paths`; waits for each. Gives the open files. Raises TimeoutError."""
     say = say or (lambda text: print(text, file=sys.stderr, flush=True))
     handles: list[int] = []
     with ExitStack() as held:
@@ -66,19 +68,24 @@ def _open(path: Path) -> int | None:
 
 
 def _take(handle: int, path: Path, what: str, say: Callable[[str], None]) -> None:
-    told = False
+    told, began = None, time.monotonic()
+    limit = _limit()
     while True:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             break
         except BlockingIOError:
-            if not told:
+            anyway = f"{ESCAPE}=1 measures at the same time"
+            if (holder := _holder(handle)) != told:
                 say(
-                    f"waiting for {_holder(handle)}, which is measuring here ({path}); "
-                    f"{ESCAPE}=1 measures at the same time"
+                    f"waiting for {holder}, which is measuring here ({path}), {limit:g} s at most "
+                    f"({LIMIT}); {anyway}"
                 )
-            told = True
-            time.sleep(SECONDS)
+            told = holder
+            if time.monotonic() - began > limit:
+                why = f"waited {limit:g} s ({LIMIT}) for {holder}, which is measuring; {anyway}"
+                raise TimeoutError(errno.ETIMEDOUT, why, str(path)) from None
+            time.sleep(PAUSE)
         except OSError:
             return  # a file system without locks
     since = time.strftime("%Y-%m-%d %H:%M:%S")
@@ -86,6 +93,13 @@ def _take(handle: int, path: Path, what: str, say: Callable[[str], None]) -> Non
     with suppress(OSError):  # another user's file
         os.ftruncate(handle, 0)
         os.pwrite(handle, text.encode(), 0)
+
+
+def _limit() -> float:
+    text = os.environ.get(LIMIT) or str(SECONDS)
+    if not text.replace(".", "", 1).isdecimal():
+        raise OSError(errno.EINVAL, f"{text!r}: expected seconds, such as 3600", LIMIT)
+    return float(text)
 
 
 def _holder(handle: int) -> str:

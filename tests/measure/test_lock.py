@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from iogauge.analysis.errors import EXIT_DATA
+from iogauge.cli.main import main
 from iogauge.common import lock, processes
 from reframe_tests.machine import leftovers
 
@@ -54,6 +56,41 @@ def test_the_second_one_says_who_measures_and_waits(tmp_path: Path) -> None:
     assert line(second) == "held"
     second.communicate("")
     first.communicate()
+
+
+def test_the_wait_has_an_end_and_says_who_measures_by_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(lock.LIMIT, "0.5")
+    monkeypatch.delenv(lock.ESCAPE, raising=False)
+    monkeypatch.setenv("IOGAUGE_OUTPUT", str(tmp_path))
+    own = tmp_path / lock.NAME
+    first = hold("make run", own)
+    assert line(first) == "held"
+    assert main(["tune", "--pattern", "s3d"]) == EXIT_DATA
+    *_, said, last = capsys.readouterr().err.splitlines()
+    for text in (said, last):
+        for part in (str(own), "make run", str(first.pid), socket.gethostname(), "since 2"):
+            assert part in text
+    assert "0.5 s at most" in said and "waited 0.5 s" in last and lock.LIMIT in last
+    monkeypatch.setenv(lock.LIMIT, "1h")
+    assert main(["tune", "--pattern", "s3d"]) == EXIT_DATA
+    assert f"{lock.LIMIT}: '1h': expected seconds" in capsys.readouterr().err
+    first.communicate("")
+
+
+def test_the_next_one_that_is_waited_for_is_named_too(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    first = hold("one", path)
+    assert line(first) == "held"
+    handle = os.open(path, os.O_RDWR)
+    second = hold("two", path)
+    assert line(second).startswith("waiting for one, ")
+    os.pwrite(handle, b"three", 0)
+    assert line(second).startswith("waiting for three")
+    os.close(handle)
+    first.communicate("")
+    second.communicate("")
 
 
 def test_other_places_do_not_wait_and_nobody_has_to(tmp_path: Path) -> None:
