@@ -45,8 +45,8 @@ FILE_SYSTEMS = {
     # At most 64 MiB, unless the container was started with --shm-size.
     "ram": ram(),
 }
-# Apptainer's layers are read-only, and its /tmp is the machine's.
-if os.environ.get("APPTAINER_CONTAINER"):
+# Apptainer's (and Singularity's) layers are read-only, and its /tmp is the machine's.
+if os.environ.get("APPTAINER_CONTAINER") or os.environ.get("SINGULARITY_CONTAINER"):
     del FILE_SYSTEMS["layers"]
 
 site_configuration = common.this_machine(

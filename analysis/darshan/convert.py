@@ -15,6 +15,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 
+from iogauge.common.files import permit
+
 from ..errors import AnalysisError
 from . import library as native
 from .raw import READ, SEGMENT, WRITE, RawHeat, RawProcess, RawRecord, read_folder
@@ -57,7 +59,7 @@ def write_log(processes: Sequence[RawProcess], log: Path, *, reduce_shared: bool
     del names  # the library has read it by now
     if not log.exists():
         raise AnalysisError(f"{log}: Darshan's library refused what it was given")
-    log.chmod(0o644)
+    permit(log)
 
 
 def _ranks(processes: Iterable[RawProcess]) -> set[int]:

@@ -62,6 +62,13 @@ def _writing(path: Path, modified: float | None) -> Iterator[BinaryIO]:
         raise
 
 
+def permit(path: Path, mode: int = 0o666) -> None:
+    """The permissions of a new file; 0o777 for a program."""
+    umask = os.umask(0o077)
+    os.umask(umask)
+    path.chmod(mode & ~umask)
+
+
 def _not_regular(path: Path) -> int | None:
     """A descriptor for writing to what stands at `path`, unless that is a regular file or nothing.
     A directory, a socket and a loop of links raise OSError."""

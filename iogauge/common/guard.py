@@ -74,11 +74,15 @@ def main() -> None:
             watched[process] = processes.began(process)
         else:
             watched.pop(process, None)
-    if _signal(watched, number):
+
+    def alive() -> list[int]:
+        return _alive(watched)
+
+    if processes.send(number, alive):
         deadline = time.monotonic() + patience
-        while _alive(watched) and time.monotonic() < deadline:
+        while alive() and time.monotonic() < deadline:
             time.sleep(0.05)
-        _signal(watched, signal.SIGKILL)
+        processes.send(signal.SIGKILL, alive)
 
 
 def _alive(watched: dict[int, str | None]) -> list[int]:
@@ -88,11 +92,3 @@ def _alive(watched: dict[int, str | None]) -> list[int]:
         if now is None or now == began:  # else the number was given out again
             found += processes.of_session(process)
     return found
-
-
-def _signal(watched: dict[int, str | None], number: int) -> bool:
-    alive = _alive(watched)
-    for process in alive:
-        with contextlib.suppress(OSError):
-            os.kill(process, number)
-    return bool(alive)

@@ -5,8 +5,10 @@ again, machines start again, and a number of another host or container says noth
 import hashlib
 import os
 import re
+import signal
 import socket
 import time
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 
@@ -78,6 +80,32 @@ def of_session(leader: int) -> list[int]:
             if state not in "ZX" and int(session) == leader:
                 found.append(int(entry.name))
     return found
+
+
+def send(number: int, find: Callable[[], Collection[int]]) -> bool:
+    """Signal the processes that `find` names, and none that was given one's number since it looked.
+    False where there were none."""
+    opened = {process: _open(process) for process in find()}
+    # What has the number now is what was opened, or is not found any more.
+    for process in opened.keys() & set(find()):
+        handle = opened[process]
+        with suppress(OSError):
+            if handle is None:
+                os.kill(process, number)
+            else:
+                signal.pidfd_send_signal(handle, number)
+    for handle in opened.values():
+        if handle is not None:
+            os.close(handle)
+    return bool(opened)
+
+
+def _open(process: int) -> int | None:
+    """None where it is gone, or before Linux 5.3."""
+    try:
+        return os.pidfd_open(process)
+    except (AttributeError, OSError):
+        return None
 
 
 def with_variable(name: str, value: str) -> list[int]:

@@ -22,7 +22,7 @@ from iogauge.analysis.errors import AnalysisError
 from iogauge.common import json_file
 from iogauge.common.document import first_mismatch, not_started
 from iogauge.common.guard import Guard
-from iogauge.common.processes import of_session, with_variable
+from iogauge.common.processes import of_session, send, with_variable
 from iogauge.common.run_folder import RECORDER
 from iogauge.common.text import one_line
 from iogauge.measure import kernels
@@ -233,9 +233,7 @@ def _linger(leader: int, mark: str) -> int:
 def _end(process: subprocess.Popen[bytes], mark: str, first: signal.Signals) -> None:
     """All of a run's processes, politely first where the launcher has to clean up."""
     for number in (first, signal.SIGKILL):
-        for one in _alive(process.pid, mark):
-            with contextlib.suppress(OSError):
-                os.kill(one, number)
+        send(number, lambda: _alive(process.pid, mark))
         deadline = time.monotonic() + POLITE
         while _alive(process.pid, mark) and time.monotonic() < deadline:
             process.poll()

@@ -19,7 +19,7 @@ from pathlib import Path
 from iogauge.analysis.errors import AnalysisError, UsageError
 from iogauge.analysis.session.loader import why_not
 from iogauge.common import json_file
-from iogauge.common.files import write_whole
+from iogauge.common.files import permit, write_whole
 from iogauge.common.paths import ROOT, output
 from iogauge.measure.session import REFRAME, cases_of
 from iogauge.measure.sites import Asked, files
@@ -62,7 +62,7 @@ def render(asked: Asked, target: Path, there: str, iokernel: str) -> tuple[list[
             text = script.read_text().replace(str(script.parent), f"{there}/{own}")
             # A relative name would have been looked for in the folder of the dry run.
             write_whole(path, text.replace(str(ROOT / iokernel), iokernel))
-            path.chmod(0o755)
+            permit(path, 0o777)
             written.append(path)
     kept = {"options": options}
     write_whole(target / collected.ASKED, json.dumps(kept, indent=1) + "\n")

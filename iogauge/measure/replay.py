@@ -27,7 +27,7 @@ Known = Mapping[str, tuple[list[str], int]]  # methods' words, and how many proc
 
 @dataclass(frozen=True)
 class Runner:
-    """`data`: each run writes in a folder of its own there. `work`: where their documents and
+    """`data`: each run makes a folder there, and writes in it. `work`: where their documents and
     traces go; every process sees it."""
 
     stack: Stack

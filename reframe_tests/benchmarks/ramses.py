@@ -2,6 +2,7 @@
 """RAMSES dumps as IDRIS measured them in 2011: mesh (amr) and gas (hydro), shared or own files."""
 
 import math
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -85,7 +86,7 @@ class RamsesBenchmark(IoBenchmark):
         return max(self.size_in_name() >> halvings, SMOKE_SIZE)
 
     def pattern_options(self) -> list[str]:
-        values = [f"--values {self.values}"] if self.values != "hash" else []
+        values = [f"--values {shlex.quote(self.values)}"] if self.values != "hash" else []
         return [f"--size {self.cells()}", *values]
 
     def payload_bytes(self) -> int:

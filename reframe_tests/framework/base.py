@@ -282,7 +282,7 @@ class IoBenchmark(
             f"--steps {self.dumps}",
             f"--repeat {self.repeats}",
             *(flag for flag, wanted in flags.items() if wanted),
-            *([f"--buffer {self.chosen_buffer()}"] if self.chosen_buffer() else []),
+            *([f"--buffer {shlex.quote(self.chosen_buffer())}"] if self.chosen_buffer() else []),
             "--seed $((RANDOM*32768+RANDOM))",  # the document has it: no other run's data passes
         ]
 

@@ -21,6 +21,7 @@ from iogauge.analysis.darshan.log import Log, read_log
 from iogauge.analysis.errors import AnalysisError
 from iogauge.analysis.ledger.ledger import Ledger, make_ledger
 from iogauge.analysis.ledger.verdict import Judgement, as_json, judge
+from iogauge.common.files import permit
 from iogauge.common.run_folder import DOCUMENT, LEDGER, TRACE
 from reframe_tests.framework import recorders
 from reframe_tests.framework.build import mpi_problem
@@ -105,7 +106,7 @@ class TraceChecks(rfm.RegressionTestPlugin):
             document = load(stage / DOCUMENT)
             raw = None if self.recorder.real else stage / recorders.RAW
             log = read_log(stage / TRACE, convert=raw, heat=not self.dxt, segments=self.dxt)
-            log.path.chmod(0o644)  # Darshan's runtime makes it readable only by its owner
+            permit(log.path)  # Darshan's runtime makes it readable only by its owner
             self.the_log = log
             self.the_ledger = make_ledger(document, log)
             self.judgement = judge(self.the_ledger)

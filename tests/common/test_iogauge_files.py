@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from iogauge.common import paths, tables
-from iogauge.common.files import write_whole
+from iogauge.common.files import permit, write_whole
 
 
 def test_a_file_is_never_seen_half_written(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_device_stays_a_device(tmp_path: Path, minor: int, fails: bool) -> Non
 
 def test_standard_output_of_a_shell_stays_the_shells_file(tmp_path: Path) -> None:
     code = (
-        "from pathlib import Path; from iogauge.common.files import write_whole; "
+        "from pathlib import Path; from iogauge.common.files import permit, write_whole; "
         "print('before'); write_whole(Path('/dev/stdout'), 'text\\n'); print('after')"
     )
     out = tmp_path / "out"
@@ -130,3 +130,29 @@ def test_each_method_says_what_its_files_are() -> None:
 def test_a_missing_table_is_named() -> None:
     with pytest.raises(tables.BadTable, match=r"nowhere\.def: No such file"):
         tables.rows("nowhere.def", "IO_METHOD")
+
+
+def test_the_users_umask_holds(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.touch(0o400)
+    for umask, mode, expected in ((0o077, 0o666, 0o600), (0o022, 0o777, 0o755)):
+        before = os.umask(umask)
+        try:
+            permit(path, mode)
+            assert os.umask(umask) == umask
+        finally:
+            os.umask(before)
+        assert stat.S_IMODE(path.stat().st_mode) == expected
+
+
+def test_nothing_else_opens_a_file_to_others() -> None:
+    """`chmod` with a mode of its own. The guest's file is in a temporary folder."""
+    folders = ("iogauge", "analysis", "reframe_tests", "site_configs", "tools")
+    found = [
+        path.relative_to(paths.ROOT).as_posix()
+        for folder in folders
+        for path in (paths.ROOT / folder).rglob("*.py")
+        if re.search(r"chmod\((\w+, )?0o\d*[1-7]\)", path.read_text())
+    ]
+    # The lock of a machine is every user's.
+    assert {*found} == {"iogauge/common/lock.py", "tools/guest/__main__.py"}

@@ -144,8 +144,9 @@ def test_variables_reach_the_launch_line(tmp_path: Path) -> None:
     line = options_of(
         tmp_path,
         *("num_tasks=3", "repeats=5", "steps=4", "fsync=no", "ceilings=no", "drop_caches=no"),
-        "hints=cb_nodes=1 cb_config_list=*:2",
+        *("hints=cb_nodes=1 cb_config_list=*:2", "buffer=re used; touch it"),
     )
+    assert "--buffer 're used; touch it' " in line
     assert " -n 3 " in line
     assert "--procs-grid 3x1x1" in line
     assert "--repeat 5" in line

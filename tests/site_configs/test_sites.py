@@ -7,6 +7,7 @@ import os
 import re
 import runpy
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -268,3 +269,15 @@ def test_a_host_that_matches_no_site_is_refused(tmp_path: Path) -> None:
     session = reframe(tmp_path, "-l", config=config, tests="s3d.py")
     assert session.status == 1
     assert f"this host matches no system's `hostnames` in {config}" in session.text
+
+
+@pytest.mark.parametrize("variable", ["APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"])
+def test_without_layers_to_write_in_there_is_no_file_system_of_that_name(variable: str) -> None:
+    say = "from site_configs.docker import FILE_SYSTEMS; print('layers' in FILE_SYSTEMS)"
+    command = ["env", "-u", "APPTAINER_CONTAINER", "-u", "SINGULARITY_CONTAINER"]
+    for more, expected in (((), "True\n"), ((f"{variable}=/image.sif",), "False\n")):
+        done = subprocess.run(
+            [*command, *more, sys.executable, "-c", say], cwd=ROOT, capture_output=True, text=True,
+            check=True,
+        )  # fmt: skip
+        assert done.stdout == expected

@@ -125,3 +125,15 @@ def test_a_guard_leaves_alone_what_it_was_told_to_forget() -> None:
     job = int(done.stdout)
     assert processes.of_session(job) == [job]
     os.kill(job, signal.SIGKILL)
+
+
+def test_a_number_that_was_given_out_again_gets_no_signal() -> None:
+    """`find` names a process that is gone by the second look, and one that is not."""
+    first, second = (subprocess.Popen(["sleep", "1000"]) for _ in range(2))
+    looks = iter([[first.pid, second.pid], [second.pid]])
+    assert processes.send(signal.SIGKILL, lambda: next(looks))
+    assert second.wait() == -signal.SIGKILL
+    assert first.poll() is None
+    first.kill()
+    first.wait()
+    assert not processes.send(signal.SIGKILL, list)

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 import subprocess
 from pathlib import Path
 
@@ -90,6 +92,34 @@ def test_groups_of_both_versions(tmp_path: Path) -> None:
     (tmp_path / "cgroup.subtree_control").write_text("cpu memory\n")
     found = memory_group.find_groups(f"cgroup2 {tmp_path} cgroup2 rw 0 0\n")
     assert found == memory_group.Groups(tmp_path, "memory.max")
+
+
+@pytest.mark.parametrize("end", ["false", "kill -TERM $$; sleep 60", "kill -KILL $$"])
+def test_a_real_group_goes_though_a_process_lives_on(tmp_path: Path, end: str) -> None:
+    """Where a script was killed, when that process has ended, with the next script."""
+    groups = memory_group.find_groups()
+    if isinstance(groups, str):
+        pytest.skip(groups)
+    lines = [
+        "set -e -o pipefail",
+        'finish() { status=$?; trap - EXIT; exit "$status"; }',
+        "trap finish EXIT",
+        "trap 'exit 143' TERM",
+        *memory_group.enter(groups, 2**26),
+        "exec > /dev/null",
+        "sleep 1000 & echo $! $$ > processes",
+    ]
+    subprocess.run(["bash", "-c", "\n".join([*lines, end])], cwd=tmp_path, check=False)
+    lives_on, script = map(int, (tmp_path / "processes").read_text().split())
+    group = groups.folder / f"iogauge.{script}"
+    left = group.exists()
+    os.kill(lives_on, signal.SIGKILL)
+    assert left == ("KILL" in end)
+    while group.exists() and (group / "cgroup.procs").read_text():
+        pass
+    if "KILL" in end:
+        subprocess.run(["bash", "-c", "\n".join([*lines[:-1], "true"])], check=True)
+    assert not group.exists()
 
 
 @pytest.mark.parametrize("end", ["exit 7", "false", "true"])
