@@ -79,10 +79,7 @@ def beside_program(replay: float, program: float) -> str:
     """Warns if the replay took another time than the program; else empty."""
     if not program or UNLIKE[0] <= replay / program <= UNLIKE[1]:
         return ""
-    return (
-        f"the replay took {three(replay / program)} times as long as the program in its calls: the "
-        "ranges are wider by that"
-    )
+    return f"the replay took {three(replay / program)} times as long as the program in its calls"
 
 
 def _wider(found: Interval, by: float) -> Interval:
@@ -107,7 +104,8 @@ def answer(
         median = statistics.median(took)
         own = f"{program:.4g} s" if program else "unknown"
         lines = [f"{LOGGED}: {median:.4g} s, verified; the program itself: {own}"]
-        lines += filter(None, [beside_program(median, program)])
+        if unlike := beside_program(median, program):
+            lines.append(f"{unlike}: the ranges are wider by that")
     count = len(decided)
     found = [(one, other) for other in decided if (one := ratio(replay, other, count))]
     if took and beside_program(median, program):

@@ -104,7 +104,8 @@ def compare(log: Trace, replay: Trace, gap: float) -> Comparison:
 def program_seconds(trace: Trace, way: int, phases: Phases) -> float:
     """What the program itself took in its calls, as a replay counts it: of opening, writing (or
     reading: `way`), flushing and closing, of the process that took longest in each phase. A file
-    that is written is opened for that. 0: unknown."""
+    that is written is opened for that. Of MPI-IO calls that the POSIX calls below them stand for,
+    the mean of all processes is known. 0: unknown."""
     if trace.synthesised or any(one.waits for one in trace.files):
         return 0.0
     took = np.zeros((trace.processes, len(phases)))
@@ -112,16 +113,20 @@ def program_seconds(trace: Trace, way: int, phases: Phases) -> float:
     for rows in trace.accesses:
         written[rows["file"][rows["write"] == WRITE]] = True
     opened = written == (way == WRITE)
+    kept = np.array([not one.below for one in trace.files])
+    mpiio = {entry.path: entry for entry in trace.log.files if entry.module == "MPI-IO"}
     for rank, rows in enumerate(trace.accesses):
         steps = trace.steps_of(rank)
-        for some in (rows[rows["write"] == way], steps[opened[steps["file"]]]):
+        rows = rows[(rows["write"] == way) & kept[rows["file"]]]
+        for some in (rows, steps[opened[steps["file"]]]):
             np.add.at(took[rank], phases.of(some), some["end"] - some["start"])
-    opening = sum(
-        max(0.0, one.counters.values.get("F_META_TIME", 0.0)) / trace.processes
-        for one, moved in zip(trace.files, opened, strict=True)
-        if moved and not one.own and one.counters
-    )
-    return float(took.max(axis=0).sum()) + opening
+    counted = 0.0
+    for one, moved in zip(trace.files, opened, strict=True):
+        entry = mpiio[one.path] if one.below else one.counters
+        names = ["F_META_TIME"] if moved and not one.own else []
+        names += [("F_READ_TIME", "F_WRITE_TIME")[way]] if one.below else []
+        counted += sum(max(0.0, entry.values.get(name, 0.0)) for name in names if entry)
+    return float(took.max(axis=0).sum()) + counted / trace.processes
 
 
 def sums(trace: Trace, way: int) -> Sums:
