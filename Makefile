@@ -182,8 +182,8 @@ test-slurm: setup-test ### only the tests with a real Slurm (two nodes on this m
 selftest: setup-test ### inject faults, and count what is seen of them (ARGS='--short --seed N --only REGEX --minutes M')
 	@$(PYTHON) -m tests.selftest $(ARGS)
 
-replay-faithful: setup ### a program beside its replay, both traced: calls, bytes, order, time (ARGS='NAME --preload LIB ... -- PROGRAM')
-	@$(PYTHON) -m tools.replay_faithful $(ARGS)
+replay-faithful: setup ### programs beside their replays, and advice beside changed programs (ARGS='--stack mpich --dir DIR')
+	@$(PYTHON) -m tests.replay_faithful $(ARGS)
 
 replay-size: setup ### plan the replay of 10^7 accesses of 4,096 processes: seconds and memory (ARGS='--accesses 100000')
 	@$(PYTHON) -m tests.sizes replay $(ARGS)

@@ -1,31 +1,46 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of programs beside their replays: a ratio is that of one turn."""
+"""Advice beside the changed program: what counts as wrong."""
 
 from __future__ import annotations
 
 import pytest
 
-from tools.replay_faithful import Found, row
+from tests.replay_faithful import ADVISED, CASES, CHANGED, PROGRAM, REPLAY, SOURCE, Found, rows
+
+CASE = next(case for case in CASES if case.method)
+FASTER = {PROGRAM: [2.0, 2.2, 6.0] * 2, CHANGED: [1.0, 1.0, 2.0] * 2}  # 2 to 3 times, median 2.2
 
 
-def found(program: dict[int, float], replay: dict[int, float], wrong: list[str]) -> list[str]:
-    """The row's cells."""
-    one = Found(10, 20, 3, [], program, {"": replay}, wrong)
-    return [cell.strip() for cell in row("name", one, "").split("|")[1:-1]]
+def found(advised: float, /, **more: list[float]) -> Found:
+    """The advised way is as many times as fast as the replay."""
+    both = {REPLAY: [9.0] * 6, ADVISED: [9.0 / advised] * 6}
+    return Found(CASE, True, seconds=FASTER | both | more)
 
 
-def test_a_turn_without_one_of_both_is_no_pair() -> None:
-    """The machine slows down turn by turn; the replay takes as long as the program, always."""
-    slower = {turn: 2.0**turn for turn in range(1, 9)}
-    program = {turn: seconds for turn, seconds in slower.items() if turn != 2}
-    cells = found(program, slower, [])
-    assert cells[4] == "exact" and cells[-1] == "1.00 (1.00 to 1.00)"
-    cells = found(program, {2: 4.0}, ["process 0: x"])
-    assert cells[4] == "differs" and cells[-1] == "-"
+@pytest.mark.parametrize(
+    ("advised", "wrong"), [(2.0, ""), (4.3, ""), (4.5, "factor"), (1.0, ""), (0.5, "direction")]
+)
+def test_wrong_advice(advised: float, wrong: str) -> None:
+    assert found(advised).wrong == wrong
 
 
-@pytest.mark.parametrize("turns", [1, 5])
-def test_few_turns_have_their_range(turns: int) -> None:
-    program = dict.fromkeys(range(1, turns + 1), 1.0)
-    replay = {turn: float(turn) for turn in program}
-    assert f"(of {turns}: 1.00 to {turns}.00)" in found(program, replay, [])[-1]
+def test_a_factor_counts_only_where_both_decide() -> None:
+    assert found(9.0, **{CHANGED: [1.0, 4.0, 5.0] * 2}).wrong == ""
+    assert found(9.0, **{ADVISED: [1.0] * 5 + [10.0]}).wrong == ""
+    assert found(9.0, **{ADVISED: [1.0] * 5}).wrong == "", "too few turns"
+
+
+def test_ratios_are_of_one_turn() -> None:
+    first, second = rows(found(2.0, **{PROGRAM: [18.0] * 5 + [4.5]}))
+    assert "| exact | 0.50 (0.50 to 2.00) |" in first
+    assert "| 2.00 (2.00 to 2.00) | 18.0 (2.25 to 18.0) |" in second
+
+
+def test_each_case_is_one_of_the_program() -> None:
+    words = SOURCE.read_text()
+    for case in CASES:
+        assert bool(case.changed) == bool(case.method)
+        for one in filter(None, (case.words, case.changed)):
+            layout, way, size, steps, mode = one.split()
+            assert f'"{way}"' in words and layout in words
+            assert mode in ("write", "read", "middle") and int(size) and int(steps)
