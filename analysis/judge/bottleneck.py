@@ -79,6 +79,7 @@ class Facts:
     several: bool = False  # processes wrote one file by POSIX calls
     shortest: float = SHORT  # seconds of a repeat
     questions: Sequence[slow.Question] = ()  # the surest first
+    latencies: Sequence[dict[str, Any]] = ()  # of single calls
 
     def part(self, *names: str) -> float:
         """The slowest process's share of the time in these phases."""
@@ -121,6 +122,7 @@ def facts(document: dict[str, Any], traced: Traced | None, peaks: Peaks) -> list
             statistics.median(s[direction]["bandwidth"] for s in samples),
             _ceilings(samples, direction, peaks), shortest=shortest,
             questions=[one for one in asked if one.direction == direction],
+            latencies=slow.latencies(document, direction, traced),
         )  # fmt: skip
         if traced:
             _add_trace(one, traced)
@@ -197,7 +199,7 @@ def _small(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
 
 def _slow_calls(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     """Few calls that take much of the time of the process that spent the most."""
-    if found := slow.latencies(one.document, one.direction):
+    if found := one.latencies:
         calls = found[0]["calls"] / clients(one.document)
         by_name = [[each["slowest"][name] for each in found] for name in ("p50", "p99", "seconds")]
         p50, p99, seconds = map(statistics.median, by_name)
@@ -244,7 +246,7 @@ def _straggler(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
                 question.kind: question.slowest_in[0].member,
             }
             yield replace(cause, chance=question.chance, **named)
-    measured = [each["slowest"] for each in slow.latencies(one.document, one.direction)]
+    measured = [each["slowest"] for each in one.latencies]
     slowest = max(measured, key=lambda each: each["seconds"], default={"process": None})
     for name, (most, mean) in one.phases.items():
         moves = name == one.direction

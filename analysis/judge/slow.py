@@ -6,14 +6,14 @@ for another within a call, otherwise by a trace that has single POSIX calls (DXT
 """
 
 import statistics
-from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from ..ledger import phases
-from ..ledger.ledger import own_files
+import numpy as np
+from numpy.typing import NDArray
+
+from ..ledger import calls, phases
 from ..ledger.traced import Traced
 from ..session.model import DIRECTIONS, Direction
 from ..statistics.slowest import RATE, chance
@@ -74,11 +74,20 @@ def questions(document: dict[str, Any], traced: Traced | None) -> list[Question]
     return sorted((replace(one, asked=len(found)) for one in found), key=lambda one: one.chance)
 
 
-def latencies(document: dict[str, Any], direction: Direction) -> list[dict[str, Any]]:
-    """Of single calls, in all repeats that measured them; `mean`: seconds of a process."""
+def latencies(
+    document: dict[str, Any], direction: Direction, traced: Traced | None = None
+) -> list[dict[str, Any]]:
+    """Of single calls, in all repeats that measured them, else those of a trace in all repeats
+    together; `mean`: seconds of a process, of the document alone."""
     sides = [sample.get(direction) or {} for sample in document["samples"]]
-    return [{**side["latency"], "mean": side["phases"][direction]["mean"]} for side in sides
-            if side.get("latency")]  # fmt: skip
+    found = [{**side["latency"], "mean": side["phases"][direction]["mean"]} for side in sides
+             if side.get("latency")]  # fmt: skip
+    if found or not traced:
+        return found
+    name = f"{calls.lowest_layer(traced.singly)} {direction}"
+    own = [one for one in calls.times(traced.singly, "call", "process") if one["call"] == name]
+    return [{**one, "slowest": max(own, key=lambda each: each["seconds"])}
+            for one in calls.times(traced.singly, "call") if one["call"] == name]  # fmt: skip
 
 
 def _of_document(document: dict[str, Any], direction: Direction) -> Iterator[Question]:
@@ -99,36 +108,36 @@ def _of_document(document: dict[str, Any], direction: Direction) -> Iterator[Que
 
 
 def _of_trace(traced: Traced) -> Iterator[Question]:
-    """Of both directions: a trace may have millions of accesses."""
-    document = traced.document
-    begins: dict[Direction, list[float]] = {}
-    ends: dict[Direction, list[float]] = {}
-    works: dict[tuple[Direction, str], list[dict[Any, list[float]]]] = {}  # seconds, bytes, calls
+    files = traced.singly.files
     for direction in DIRECTIONS:
-        known = [(sample.get(direction) or {}).get("spans") for sample in document["samples"]]
-        spans = list(filter(None, known))
-        begins[direction] = [repeat[0]["begin"] for repeat in spans]
-        ends[direction] = [max(one["end"] for one in repeat) + phases.SLACK for repeat in spans]
+        rows = traced.singly.of("POSIX", direction)
+        sides = [sample.get(direction) or {} for sample in traced.document["samples"]]
+        spans = [side["spans"] for side in sides if side.get("spans")]
+        ends = [max(one["end"] for one in repeat) + phases.SLACK for repeat in spans]
+        at = np.searchsorted([one[0]["begin"] for one in spans], rows["begin"], side="right") - 1
+        repeats = [rows[(at == i) & (rows["begin"] <= end)] for i, end in enumerate(ends)]
         for kind in ("process", "file"):
-            works[direction, kind] = [defaultdict(lambda: [0.0, 0, 0]) for _ in spans]
-    for access in phases.accesses(document, traced.log, own_files(document)):
-        layer, moves, size, when, seconds, rank, path = access
-        at = bisect_right(begins[moves], when) - 1
-        if layer == "POSIX" and at >= 0 and when <= ends[moves][at]:
-            for did in (works[moves, "process"][at][rank], works[moves, "file"][at][path]):
-                did[:] = did[0] + seconds, did[1] + size, did[2] + 1
-    for (direction, kind), repeats in works.items():
-        equal = set.intersection(*map(_equal, repeats)) if repeats else set()
-        rounds = []
-        for work in repeats if len(equal) > 1 else ():
-            *_, second, most = sorted((work[name][0], name) for name in equal)
-            mean = statistics.fmean(work[name][0] for name in equal)
-            rounds += [Round(most[1], most[0], mean)] * (most[0] > second[0])
-        if rounds:  # none where the clock is too coarse
-            yield Question(kind, direction, len(equal), rounds)
+            works = [_works(some, some[kind]) for some in repeats]
+            equal = set.intersection(*map(_equal, works)) if works else set()
+            rounds = []
+            for work in works if len(equal) > 1 else ():
+                *_, second, most = sorted((work[name][0], name) for name in equal)
+                mean = statistics.fmean(work[name][0] for name in equal)
+                member = files[most[1]] if kind == "file" else most[1]
+                rounds += [Round(member, most[0], mean)] * (most[0] > second[0])
+            if rounds:  # none where the clock is too coarse
+                yield Question(kind, direction, len(equal), rounds)
 
 
-def _equal(work: dict[Any, list[float]]) -> set[Any]:
+def _works(rows: NDArray[np.void], by: NDArray[np.int64]) -> dict[int, tuple[float, ...]]:
+    """Seconds, bytes and calls of each."""
+    names, which, calls = np.unique(by, return_inverse=True, return_counts=True)
+    sums = [np.bincount(which, rows[name], len(names)) for name in ("seconds", "bytes")]
+    did = zip(*(each.tolist() for each in (*sums, calls)), strict=True)
+    return dict(zip(names.tolist(), did, strict=True))
+
+
+def _equal(work: dict[int, tuple[float, ...]]) -> set[int]:
     """Those that moved as much in as many calls as the busiest."""
     least = [max(each) / EQUAL for each in zip(*work.values(), strict=True)]
     return {name for name, did in work.items() if did[1] >= least[1] and did[2] >= least[2]}

@@ -5,11 +5,14 @@ With single accesses (DXT) this is exact; a heat map shows only phases longer th
 and traces are in Unix time. An access belongs to the last phase that had begun.
 """
 
-from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ..darshan.dxt import SEGMENT
 from ..darshan.log import Log
 from ..session.model import DIRECTIONS, Direction
 
@@ -23,8 +26,8 @@ SLACK = 0.05  # seconds: accuracy of the times of Darshan's runtime
 NEEDS = "needs -S dxt=true"
 BYTES: dict[Direction, str] = {"write": "BYTES_WRITTEN", "read": "BYTES_READ"}
 
-# Layer, direction, bytes, Unix time of its beginning, seconds, process, path.
-Access = tuple[str, Direction, int, float, float, int, str]
+ACCESS = np.dtype([("phase", "<i4"), ("call", "<i4"), ("file", "<i4"), ("process", "<i8"),
+                   ("bytes", "<i8"), ("begin", "<f8"), ("seconds", "<f8")])  # fmt: skip
 
 
 @dataclass
@@ -34,11 +37,11 @@ class Moved:
     bytes: dict[Direction, int] = field(default_factory=lambda: dict.fromkeys(DIRECTIONS, 0))
     calls: dict[Direction, int] | None = None
 
-    def add(self, direction: Direction, size: int, *, a_call: bool) -> None:
-        self.bytes[direction] += size
-        if a_call:
+    def add(self, direction: Direction, size: int, calls: int = 0) -> None:
+        self.bytes[direction] += int(size)
+        if calls:
             self.calls = self.calls or dict.fromkeys(DIRECTIONS, 0)
-            self.calls[direction] += 1
+            self.calls[direction] += calls
 
 
 @dataclass
@@ -63,6 +66,23 @@ class Span:
     phase: Phase
 
 
+@dataclass(frozen=True)
+class Singly:
+    """Each access of a trace (ACCESS), in the clock of the document's spans, of a log alone in the
+    log's; by the numbers of `phases`, the last of which is outside all, `calls`, `files`."""
+
+    rows: NDArray[np.void]
+    phases: list[Phase]
+    calls: list[tuple[str, Direction]]
+    files: list[str]
+
+    def of(self, layer: str, direction: Direction) -> NDArray[np.void]:
+        known = (layer, direction) in self.calls
+        number = self.calls.index((layer, direction)) if known else -1
+        rows: NDArray[np.void] = self.rows[self.rows["call"] == number]
+        return rows
+
+
 def divide(
     document: dict[str, Any], log: Log, own: Callable[[str], bool]
 ) -> tuple[tuple[Phase, ...], str]:
@@ -73,7 +93,9 @@ def divide(
         return (), "no phases: the result document has no spans"
     others = {name: Phase("", name) for name in (OUTSIDE, MIXED)}
     if log.segments:
-        source = _accesses(log, spans, own, accesses(document, log, own), others[OUTSIDE])
+        found = singly(log, document, own)
+        *phases, others[OUTSIDE] = found.phases
+        source = _accesses(log, own, found)
     elif log.heat:
         latest = max(_lags(log, spans, own).values(), default=0.0)
         source = _bins(log, spans, log.start - latest, others)
@@ -115,18 +137,15 @@ def _lags(log: Log, spans: list[Span], own: Callable[[str], bool]) -> dict[int, 
     return found
 
 
-def _accesses(
-    log: Log, spans: list[Span], own: Callable[[str], bool], moved: Iterator[Access], outside: Phase
-) -> str:
-    """Add each access to the phase in which it began; returns the source of the phases."""
-    begins = [span.begin for span in spans]
-    slack = SLACK if log.by_runtime else 0.0
+def _accesses(log: Log, own: Callable[[str], bool], found: Singly) -> str:
+    """Add each access to its phase; returns the source of the phases."""
     kept = dict.fromkeys(DIRECTIONS, 0)
-    for layer, direction, size, when, *_ in moved:
-        at = bisect_right(begins, when) - 1
-        phase = spans[at].phase if at >= 0 and when <= spans[at].end + slack else outside
-        phase.layers.setdefault(layer, Moved()).add(direction, size, a_call=True)
-        kept[direction] += size if layer == "POSIX" else 0
+    for number, (layer, direction) in enumerate(found.calls):
+        rows = found.rows[found.rows["call"] == number]
+        for at in np.unique(rows["phase"]):
+            moved = found.phases[at].layers.setdefault(layer, Moved())
+            moved.add(direction, (some := rows["bytes"][rows["phase"] == at]).sum(), len(some))
+        kept[direction] += int(rows["bytes"].sum()) if layer == "POSIX" else 0
     counted = {
         direction: sum(
             f.count(BYTES[direction]) for f in log.files if f.module == "POSIX" and own(f.path)
@@ -138,17 +157,32 @@ def _accesses(
     return f"each access (DXT){known}" + (f", which has {', '.join(lost)}" if lost else "")
 
 
-def accesses(document: dict[str, Any], log: Log, own: Callable[[str], bool]) -> Iterator[Access]:
-    """Of a trace that has them singly, in the clock of the document's spans."""
-    _, spans = _spans(document)
+def singly(log: Log, document: dict[str, Any], own: Callable[[str], bool]) -> Singly:
+    """Each access to the run's own files. `document`: may be empty, of a log alone."""
+    phases, spans = _spans(document) if document else ([], [])
     lags = _lags(log, spans, own) if spans else {}
+    slack = SLACK if log.by_runtime else 0.0
+    begins = np.array([-np.inf, *(span.begin for span in spans)])
+    ends = np.array([-np.inf, *(span.end + slack for span in spans)])
+    numbers = np.array([len(phases), *(phases.index(span.phase) for span in spans)])
+    calls: dict[tuple[str, Direction], int] = {}
+    files: dict[str, int] = {}
+    kept = [np.empty(0, ACCESS)]
     for one in log.segments:
-        if own(one.path):
-            zero = log.start - lags.get(one.rank, 0.0)
-            for _, size, when, end in one.writes:
-                yield one.module, "write", size, zero + when, end - when, one.rank, one.path
-            for _, size, when, end in one.reads:
-                yield one.module, "read", size, zero + when, end - when, one.rank, one.path
+        ways: tuple[tuple[Direction, Any], ...] = (("write", one.writes), ("read", one.reads))
+        for direction, entries in ways if own(one.path) else ():
+            known, rows = np.array(entries, SEGMENT), np.zeros(len(entries), ACCESS)
+            zero = (log.start - lags.get(one.rank, 0.0)) * bool(document)
+            rows["begin"], rows["bytes"] = known["start"] + zero, known["length"]
+            rows["seconds"] = known["end"] - known["start"]
+            at = np.searchsorted(begins, rows["begin"], side="right") - 1
+            rows["phase"] = np.where(rows["begin"] <= ends[at], numbers[at], len(phases))
+            rows["call"] = calls.setdefault((one.module, direction), len(calls))
+            rows["file"] = files.setdefault(one.path, len(files))
+            rows["process"] = one.rank
+            kept.append(rows)
+    outside = Phase("", OUTSIDE * bool(spans))
+    return Singly(np.concatenate(kept), [*phases, outside], list(calls), list(files))
 
 
 def _bins(log: Log, spans: list[Span], start: float, others: dict[str, Phase]) -> str:
@@ -169,7 +203,7 @@ def _bins(log: Log, spans: list[Span], start: float, others: dict[str, Phase]) -
             for d, direction in enumerate(HEAT_ORDER):
                 size = sum(both[d][i] for both in heat.ranks.values() if i < len(both[d]))
                 if size:
-                    phase.layers.setdefault(layer, Moved()).add(direction, size, a_call=False)
+                    phase.layers.setdefault(layer, Moved()).add(direction, size)
     return f"the heat map, in bins of {width:g} s; bytes of all files"
 
 

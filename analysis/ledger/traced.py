@@ -2,6 +2,7 @@
 """One traced run: its document, its log, and the ledger made from both."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,7 +14,8 @@ from iogauge.common.run_folder import DOCUMENT, TRACE
 from ..darshan.log import Log, read_log
 from ..darshan.raw import holds_traces
 from ..errors import NothingFoundError
-from .ledger import Ledger, make_ledger
+from .ledger import Ledger, make_ledger, own_files
+from .phases import Singly, singly
 from .verdict import Judgement, judge
 
 RAW = "trace"  # folder of the recorder's traces, in a run's stage folder
@@ -26,6 +28,10 @@ class Traced:
     log: Log
     ledger: Ledger
     judgement: Judgement
+
+    @cached_property
+    def singly(self) -> Singly:
+        return singly(self.log, self.document, own_files(self.document))
 
 
 def last_traced(output: Path) -> Path:

@@ -98,15 +98,19 @@ def timeline(traces: Sequence[Trace]) -> Picture:
     text = "Each access is a bar in the line of its process; those that touch are one bar"
     if len(shown) < processes:
         text += f"; {len(shown)} of {processes} processes are drawn"
-    labels = [((i + 0.5) * 100 / len(shown), f"{rank}") for i, rank in enumerate(shown)]
-    height = max(LEAST_HEIGHT, min(MOST_HEIGHT, ROW * len(shown)))
-    step = math.ceil(len(labels) * 12 / height)  # a label takes that many pixels
+    height, labels = lines(shown.tolist())
     lanes = Lanes(shown, ways, GRID / len(shown))
     sides = [_paths(trace, ways, partial(_bars, lanes=lanes, whole=whole)) for trace in traces]
     return Picture(
-        "Time line of the processes", text, "process", height, ticks(whole, "s"), labels[::step],
-        sides,
+        "Time line of the processes", text, "process", height, ticks(whole, "s"), labels, sides
     )  # fmt: skip
+
+
+def lines(shown: Sequence[int]) -> tuple[int, list[Tick]]:
+    """Of these processes: the height of a picture, and those with a label."""
+    labels = [((i + 0.5) * 100 / len(shown), f"{rank}") for i, rank in enumerate(shown)]
+    height = max(LEAST_HEIGHT, min(MOST_HEIGHT, ROW * len(shown)))
+    return height, labels[:: math.ceil(len(labels) * 12 / height)]  # a label takes 12 pixels
 
 
 def places(traces: Sequence[Trace]) -> Picture | None:

@@ -2,7 +2,6 @@
 """The page of one traced run, or of a log alone: tables, hints and pictures in a single file."""
 
 from collections.abc import Sequence
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -13,83 +12,50 @@ from iogauge.common.run_folder import DOCUMENT, JOB_SCRIPT
 
 from ..darshan.log import Log
 from ..darshan.others import Others
+from ..ledger import calls
 from ..ledger.ledger import Ledger
+from ..ledger.phases import Singly
 from ..ledger.traced import Traced
 from ..ledger.verdict import Judgement
 from ..session.model import DIRECTIONS
-from . import access_chart, chart, trace_text
-from .colours import PALETTE
+from . import access_chart, calls_chart, trace_text
+from .access_chart import COLOURS
+from .calls_chart import HEIGHT
+from .chart import WIDTH, Panels, panel_title
 from .page import load_template, save
 
-WIDTH = 820  # pixels
-MOST_MARKS = 50_000  # of a picture: more take minutes to draw
-ROW, LEAST_HEIGHT, MOST_HEIGHT = 14, 60, 420  # pixels of a process, of a picture
-MIB = 2**20
-COLOURS = dict(zip(DIRECTIONS, PALETTE, strict=False))
-Picture = tuple[str, str, alt.Chart | None]  # name, what it shows, the chart
-DIRECTION_SCALE = alt.Scale(domain=list(COLOURS), range=list(COLOURS.values()))
+Picture = tuple[str, str, Panels | None]  # name, what it shows, the charts
 BUCKETS = ["0_100", "100_1K", "1K_10K", "10K_100K", "100K_1M", "1M_4M", "4M_10M", "10M_100M",
            "100M_1G", "1G_PLUS"]  # fmt: skip
 
 
-def histogram(ledger: Ledger) -> alt.Chart | None:
-    rows = [
-        {"size": bucket, "calls": count, "layer": layer.title, "direction": side.direction}
-        for side in ledger.sides
-        for layer in side.layers
-        for bucket, count in layer.histogram.items()
-    ]
-    if not rows:
-        return None
-    layers = list(dict.fromkeys(str(row["layer"]) for row in rows))
+def histogram(ledger: Ledger) -> Panels | None:
+    """A panel of each layer."""
     names = {bucket: bucket.replace("_PLUS", "+").replace("_", "-") for bucket in BUCKETS}
-    for row in rows:
-        row["size"] = names[str(row["size"])]
-    chart: alt.Chart = (
+    layers: dict[str, list[dict[str, Any]]] = {}
+    for side in ledger.sides:
+        for layer in side.layers:
+            layers.setdefault(layer.title, []).extend(
+                {"size": names[bucket], "calls": count, "direction": side.direction}
+                for bucket, count in layer.histogram.items()
+            )
+    scale = alt.Scale(domain=list(COLOURS), range=list(COLOURS.values()))
+    panels = [
         alt.Chart(alt.InlineData(values=rows))
         .mark_bar()
         .encode(
             x=alt.X("size:N", sort=list(names.values()), title="bytes of an access",
-                    scale=alt.Scale(domain=list(names.values())), axis=alt.Axis(labelAngle=-30)),
-            y=alt.Y("calls:Q", title="calls", scale=alt.Scale(type="symlog")),
+                    scale=alt.Scale(domain=list(names.values())), axis=alt.Axis(labelAngle=-40)),
+            y=alt.Y("calls:Q", title="calls", scale=alt.Scale(type="symlog"),
+                    axis=alt.Axis(tickCount=5, minExtent=28)),
             xOffset=alt.XOffset("direction:N", sort=list(DIRECTIONS)),
-            color=alt.Color("direction:N", title=None, scale=DIRECTION_SCALE),
-            column=alt.Column("layer:N", title=None, sort=layers),
+            color=alt.Color("direction:N", title=None, scale=scale),
         )
-        .properties(width=WIDTH // max(2, len(layers)) - 60, height=170)
-    )  # fmt: skip
-    return chart
-
-
-def heatmap(log: Log) -> alt.Chart | None:
-    heat = log.heat.get("POSIX")
-    if heat is None:
-        return None
-    rows: list[dict[str, Any]] = [
-        {"process": rank, "from": i * heat.bin_seconds, "to": (i + 1) * heat.bin_seconds,
-         "mib": moved / MIB}
-        for rank, both in heat.ranks.items()
-        for i, moved in enumerate(map(sum, zip_longest(*both, fillvalue=0)))
-        if moved > 0
+        .properties(width=WIDTH, height=HEIGHT, title=panel_title(title))
+        for title, rows in layers.items()
+        if rows
     ]  # fmt: skip
-    if not 0 < len(rows) <= MOST_MARKS:
-        return None
-    chart: alt.Chart = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_rect()
-        .encode(
-            x=alt.X("from:Q", title="seconds", axis=alt.Axis(tickCount=8),
-                    scale=alt.Scale(zero=False)),
-            x2="to:Q",
-            y=alt.Y("process:O", title="process", axis=alt.Axis(grid=False)),
-            color=alt.Color("mib:Q", title=f"MiB in {heat.bin_seconds:.3g} s",
-                            scale=alt.Scale(scheme="viridis", reverse=True, domainMin=0)),
-        )
-        .properties(
-            width=WIDTH, height=max(LEAST_HEIGHT, min(MOST_HEIGHT, ROW * len(heat.ranks)))
-        )
-    )  # fmt: skip
-    return chart
+    return Panels(panels, COLOURS) if panels else None
 
 
 TEMPLATE = "trace.html.j2"
@@ -101,18 +67,18 @@ def write(traced: Traced, others: Others, page: Path) -> None:
     save(page, render(traced, others, page.parent).encode())
 
 
-def write_log(log: Log, others: Others, page: Path) -> None:
+def write_log(log: Log, singly: Singly, others: Others, page: Path) -> None:
     """Of a log alone; the summary of PyDarshan lies beside the page."""
     links = [("PyDarshan's summary", others.summary.name)] if others.summary else []
-    title, parts = trace_text.heading_of_log(log), trace_text.of_log(log)
-    save(page, _page(title, log, parts, others, links, []).encode())
+    title, parts = trace_text.heading_of_log(log), trace_text.of_log(log, singly)
+    save(page, _page(title, log, singly, parts, others, links, []).encode())
 
 
 def render(traced: Traced, others: Others, folder: Path) -> str:
     """The page's text; links are relative to `folder`, where the page will be."""
     sizes = ("Access sizes", "Calls by size; logarithmic.", histogram(traced.ledger))
     return _page(
-        trace_text.heading(traced), traced.log, trace_text.of_run(traced.ledger), others,
+        trace_text.heading(traced), traced.log, traced.singly, trace_text.of_run(traced), others,
         _links(traced, others, folder), [sizes], traced.judgement,
     )  # fmt: skip
 
@@ -120,6 +86,7 @@ def render(traced: Traced, others: Others, folder: Path) -> str:
 def _page(
     title: str,
     log: Log,
+    singly: Singly,
     parts: Sequence[trace_text.Part],
     others: Others,
     links: Sequence[Link],
@@ -128,21 +95,26 @@ def _page(
 ) -> str:
     accesses = access_chart.of_log(log)
     both = [accesses] if accesses else []
-    heat = "Reads and writes at the POSIX layer; -S dxt=true records each access."
-    drawn = [*charts, ("Processes and time", heat, heatmap(log))]
+    drawn = [
+        calls_chart.strip(singly),
+        calls_chart.throughput(calls.flows(singly, log)),
+        *((access_chart.timeline(both), list(access_chart.legend(both))) for _ in both),
+        calls_chart.heat(log),
+    ]
+    curve = "How long single calls took. Both axes are logarithmic."
+    charts = [("Percentiles of single calls", curve, calls_chart.percentiles(singly)), *charts]
     return load_template(TEMPLATE).render(
         title=title,
         log=log,
         parts=parts,
         judgement=judgement,
         links=links,
-        timeline=access_chart.timeline(both) if both else None,
-        colours=list(access_chart.legend(both)),
+        drawn=[one for one in drawn if one],
         pictures=[
             # made by the chart library from escaped text
-            (name, text, Markup(chart.themed_svg(chart.themed(one))))
-            for name, text, one in drawn
-            if one is not None
+            (name, text, panels.colours.items(), map(Markup, panels.svgs()))
+            for name, text, panels in charts
+            if panels
         ],
         advice=others.advice,
     )

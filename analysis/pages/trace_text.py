@@ -2,13 +2,15 @@
 """A traced run, or a log of which nothing else is known, as tables and sentences: the same on the
 terminal and the page."""
 
-from collections.abc import Sequence
+import statistics
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from ..darshan.log import Log
-from ..ledger import seconds
+from ..ledger import calls, seconds
 from ..ledger.ledger import Ledger, Side
+from ..ledger.phases import Singly
 from ..ledger.traced import Traced
 from ..ledger.verdict import Judgement
 from ..session.model import DIRECTIONS
@@ -25,9 +27,15 @@ PHASE = ("phase", "seconds", "layer", "written", "calls", "read", "calls")
 HINT = ("hint", "asked", "effective")
 LAYER = ("layer", "files", "MiB read", "MiB written", "s reading", "s writing",
          "s opening, closing, ...", "processes", "the slowest")  # fmt: skip
+CALLS = ("phase", "call", "calls", "p50 ms", "p90", "p99", "p99.9", "max", "process", "its p50",
+         "its p99")  # fmt: skip
 EXPLAINED = (
     "Seconds are summed over all processes, in calls of that layer; they include the layers "
     "below it"
+)
+PERCENTILES = (
+    "Percentiles, in milliseconds: so many of 100 calls took that long at most. The process is the "
+    "one that spent the most time in these calls"
 )
 
 
@@ -45,7 +53,8 @@ def heading(traced: Traced) -> str:
     return f"{' '.join(filter(None, words))}, {of_processes(traced.ledger.processes)}"
 
 
-def of_run(ledger: Ledger) -> list[Part]:
+def of_run(traced: Traced) -> list[Part]:
+    ledger = traced.ledger
     sides = [
         grid.Texts(f"{side.direction}, {side.repeats} repeat{'s' * (side.repeats != 1)}", SIDE,
                    _side_rows(side), (0, 6))
@@ -65,6 +74,7 @@ def of_run(ledger: Ledger) -> list[Part]:
     parts = [
         Part("Byte ledger", sides, [_writers(ledger)]),
         Part("Phases", [phases] if ledger.phases else [], [*said, *ledger.notes]),
+        *of_calls(traced.singly, traced.log),
     ]
     if hints:
         parts.append(Part("Hints", [grid.Texts("", HINT, hints, (0, 1, 2))], []))
@@ -76,11 +86,33 @@ def heading_of_log(log: Log) -> str:
     return f"{Path(command[0]).name if command else log.path.name}, {of_processes(log.processes)}"
 
 
-def of_log(log: Log) -> list[Part]:
+def of_calls(singly: Singly, log: Log) -> Iterator[Part]:
+    """Percentiles of single calls, if the trace has them, and how much moved when."""
+    rows = [
+        (one["phase"], one["call"], f"{one['calls']:,}", *(_ms(one[q]) for q in calls.QUANTILES),
+         str(worst["process"]), _ms(worst["p50"]), _ms(worst["p99"]))
+        for one, worst in calls.by_phase(singly)
+    ]  # fmt: skip
+    flows = [
+        "{}, MiB/s in those of {} intervals of {:.3g} s in which something moved: "
+        "{:,.4g} in the middle one, {:,.4g} to {:,.4g}".format(
+            flow.direction, len(flow.moved), flow.seconds,
+            *(of(flow.rates) / MIB for of in (statistics.median, min, max)),
+        )
+        for flow in calls.flows(singly, log)
+    ]  # fmt: skip
+    if rows:
+        yield Part("Times of single calls", [grid.Texts("", CALLS, rows, (0, 1))], [PERCENTILES])
+    if flows:
+        yield Part("Throughput", [], flows)
+
+
+def of_log(log: Log, singly: Singly) -> list[Part]:
     rows = [_layer_row(layer) for layer in seconds.layers(log)]
     lost = [f"{name}: the recorder had no room for all of it" for name in log.partial]
     table = grid.Texts("", LAYER, rows, (0, 8))
-    return [Part("Where the seconds went", [table], [EXPLAINED, *lost, *log.notes])]
+    went = Part("Where the seconds went", [table], [EXPLAINED, *lost, *log.notes])
+    return [went, *of_calls(singly, log)]
 
 
 def show(title: str, log: Log, parts: Sequence[Part], judgement: Judgement | None = None) -> None:
@@ -118,6 +150,10 @@ def _side_rows(side: Side) -> list[tuple[str, ...]]:
     if side.files is not None:
         lines.append(("files", f"{side.files:,}", _share(side.files, side), "", "", "", ""))
     return lines
+
+
+def _ms(seconds: float) -> str:
+    return f"{1e3 * seconds:,.3g}"
 
 
 def _share(value: int, side: Side) -> str:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What held a run up, as people read it on the terminal."""
 
+import statistics
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from iogauge.common.text import percent
 
 from ..judge.bottleneck import LEAST, Cause, Facts
 from ..judge.remedies import Run, remedy
+from ..ledger.calls import QUANTILES
 from ..session.peaks import too_short
 from . import screen
 from .screen import shown
@@ -31,6 +33,8 @@ def show(place: Run, document: dict[str, Any], found: Found, note: str) -> None:
 
     for one, causes in found:
         console.print(shown(heading(one)))
+        if one.latencies:
+            line(2, single_calls(one))
         short = too_short(one.shortest)
         if short or not causes:
             line(2, short or f"no cause explains {percent(LEAST)} of it")
@@ -51,6 +55,14 @@ def heading(one: Facts) -> str:
     ceiling = f", {percent(one.of_ceiling)} of the peak" if one.of_ceiling is not None else ""
     phases = ", ".join(f"{name} {percent(one.part(name))}" for name in one.phases)
     return f"{one.direction}: {one.bandwidth:.4g} MiB/s{ceiling}; {phases}"
+
+
+def single_calls(one: Facts) -> str:
+    """Medians over the repeats, and the slowest of all."""
+    ms = {name: 1e3 * statistics.median(each[name] for each in one.latencies) for name in QUANTILES}
+    ms["max"] = 1e3 * max(each["max"] for each in one.latencies)
+    of = ", ".join(f"{name.replace('p999', 'p99.9')} {value:.3g}" for name, value in ms.items())
+    return f"single calls, ms: {of}"
 
 
 def located(cause: Cause) -> str:

@@ -6,12 +6,13 @@ import argparse
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from iogauge.analysis.darshan.log import Log, read_log
 from iogauge.analysis.darshan.others import SUMMARY, Others, ask_others
 from iogauge.analysis.darshan.raw import holds_traces
 from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK
-from iogauge.analysis.ledger import seconds
+from iogauge.analysis.ledger import calls, phases, seconds
 from iogauge.analysis.ledger.ledger import Ledger
 from iogauge.analysis.ledger.traced import last_traced, load
 from iogauge.analysis.ledger.verdict import as_json
@@ -43,14 +44,15 @@ def run(args: argparse.Namespace) -> int:
             return run_alone(args, read_log(log, convert=folder, heat=True, segments=True))
     traced = load(folder if folder.is_dir() else folder.parent)
     if args.json:
-        formats.write_json(as_json(traced.ledger, traced.judgement))
+        found = as_json(traced.ledger, traced.judgement)
+        formats.write_json({**found, **_calls(traced.singly, traced.log)})
     elif args.csv:
         formats.write_csv(_layers(traced.ledger), ())
     else:
         # here: the chart library is slow to load
         from iogauge.analysis.pages import trace_page, trace_text
 
-        title, parts = trace_text.heading(traced), trace_text.of_run(traced.ledger)
+        title, parts = trace_text.heading(traced), trace_text.of_run(traced)
         trace_text.show(title, traced.log, parts, traced.judgement)
         page = args.html or traced.folder / PAGE
         trace_page.write(traced, _others(args, traced.log, traced.folder / SUMMARY), page)
@@ -64,23 +66,30 @@ def run_alone(args: argparse.Namespace, log: Log) -> int:
         {**asdict(layer), "slowest": layer.slowest, "seconds": layer.seconds}
         for layer in seconds.layers(log)
     ]
+    singly = phases.singly(log, {}, lambda _: True)
     if args.json:
-        formats.write_json({"recorder": log.recorder, "processes": log.processes, "layers": found})
+        formats.write_json({"recorder": log.recorder, "processes": log.processes, "layers": found,
+                            **_calls(singly, log)})  # fmt: skip
     elif args.csv:
         cells = ("name", "files", "read", "written", "reading", "writing", "other")
         formats.write_csv([{name: row[name] for name in cells} for row in found], ())
     else:
         from iogauge.analysis.pages import trace_page, trace_text
 
-        trace_text.show(trace_text.heading_of_log(log), log, trace_text.of_log(log))
+        trace_text.show(trace_text.heading_of_log(log), log, trace_text.of_log(log, singly))
         page = args.html or options.unused(Path(f"{log.path.stem}.html"))
         summary = page.absolute().with_name(f"{page.stem}.{SUMMARY}")
         summary = summary if args.html else options.unused(summary)
         others = _others(args, log, summary)
-        trace_page.write_log(log, others, page)
+        trace_page.write_log(log, singly, others, page)
         for written in filter(None, (page, others.summary)):
             options.say_written(written)
     return EXIT_OK
+
+
+def _calls(found: phases.Singly, log: Log) -> dict[str, Any]:
+    rows = [*(each for each, _ in calls.by_phase(found)), *calls.times(found, "call", "process")]
+    return {"calls": rows, "throughput": [flow._asdict() for flow in calls.flows(found, log)]}
 
 
 def _others(args: argparse.Namespace, log: Log, summary: Path) -> Others:

@@ -21,10 +21,11 @@ from hypothesis import strategies as st
 from iogauge.analysis.darshan import log, raw
 from iogauge.analysis.darshan.others import Others
 from iogauge.analysis.errors import EXIT_DATA
+from iogauge.analysis.ledger import calls
 from iogauge.analysis.ledger.ledger import make_ledger
 from iogauge.analysis.ledger.traced import Traced
 from iogauge.analysis.ledger.verdict import judge
-from iogauge.analysis.pages import access_chart, trace_page, trace_text
+from iogauge.analysis.pages import access_chart, calls_chart, trace_page, trace_text
 from iogauge.common import document, text
 from iogauge.common.run_folder import DOCUMENT, TRACE
 from tests.fuzz.cases import damaged, fuzz
@@ -73,13 +74,21 @@ def shown(run: Path, found: log.Log, drawn: bool) -> None:
     traced = Traced(found.path.parent, asked, found, ledger, judge(ledger))
     printed = io.StringIO()
     with redirect_stdout(printed):
-        trace_text.show("a run", found, trace_text.of_run(ledger), traced.judgement)
+        trace_text.show("a run", found, trace_text.of_run(traced), traced.judgement)
     assert not text.CONTROL.search(printed.getvalue().replace("\n", ""))
     if drawn:
         accesses = access_chart.of_log(found)
         assert not accesses or access_chart.timeline([accesses]).x
-        for chart in filter(None, (trace_page.heatmap(found), trace_page.histogram(ledger))):
-            json.dumps(chart.to_dict(), allow_nan=False)
+        charts = (trace_page.histogram(ledger), calls_chart.percentiles(traced.singly))
+        for panel in (panel for chart in charts if chart for panel in chart.panels):
+            json.dumps(panel.to_dict(), allow_nan=False)
+        flows = calls.flows(traced.singly, found)
+        for drawn in (
+            calls_chart.heat(found),
+            calls_chart.strip(traced.singly),
+            calls_chart.throughput(flows),
+        ):
+            assert not drawn or drawn[0].x
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda path: path.name)

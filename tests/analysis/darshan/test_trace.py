@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +27,7 @@ from iogauge.analysis.ledger.verdict import (
     REWRITING,
     SIEVING,
 )
-from iogauge.analysis.pages import access_chart, trace_page
+from iogauge.analysis.pages import access_chart, calls_chart, trace_page
 from iogauge.analysis.replay.trace import READ, WRITE
 from iogauge.cli import trace
 from iogauge.cli.main import main
@@ -132,8 +133,7 @@ def test_hints_asked_and_effective_stand_beside_the_writers() -> None:
 def test_every_recorded_log_has_a_picture_of_each_kind() -> None:
     for name in CAUSES:
         traced = load(DATA / name)
-        for chart in (trace_page.heatmap(traced.log), trace_page.histogram(traced.ledger)):
-            assert chart is not None, name
+        assert calls_chart.heat(traced.log) and trace_page.histogram(traced.ledger), name
 
 
 def test_each_access_is_in_the_time_line_of_a_run_with_dxt() -> None:
@@ -162,6 +162,13 @@ def test_reads_hide_no_writes_and_what_moved_nothing_is_no_work() -> None:
     assert read.d.startswith("M0 ") and read.d.count("M") == 1
     assert write.d.split("h")[0] != read.d.split("h")[0]
     assert access_chart.seconds([found]) == 1.0
+
+
+HEAT = "Processes and time"
+
+
+def drawn(page: str) -> list[str]:
+    return re.findall("<h2>([^<]+)</h2>\n<figure", page)
 
 
 # ---------------------------------------------------------------- a log alone
@@ -201,7 +208,7 @@ def test_a_log_alone_has_a_page_where_one_stands(
     assert main(["trace", str(alone), "--no-summary"]) == EXIT_OK
     assert "MPI-IO" in capsys.readouterr().out
     page = Path("mine.html").read_text()
-    assert page.count("<svg") == 1 and "Where the seconds went" in page
+    assert "Where the seconds went" in page and drawn(page) == ["Throughput over time", HEAT]
     assert main(["trace", str(alone), "--csv"]) == EXIT_OK
     assert capsys.readouterr().out.splitlines()[1].startswith("MPI-IO,1,")
 
@@ -270,7 +277,7 @@ def test_the_command_prints_the_ledger_and_writes_a_page(
     assert f"{PAYLOAD:,}" in said and SIEVING in said
     assert "cb_nodes was set to 2; the library used 1" in said
     page = (copied / "trace.html").read_text()
-    assert page.count("<svg") == 2  # no single accesses: no time line
+    assert drawn(page) == ["Throughput over time", HEAT, "Access sizes"], "no single accesses"
     assert 'href="result.json"' in page and 'href="trace.darshan"' in page
     assert SIEVING in page
     assert "http://" not in page.replace("http://www.w3.org", "")  # one file, opens from disk

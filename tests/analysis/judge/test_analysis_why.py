@@ -14,7 +14,7 @@ from typing import Any, get_args
 import pytest
 
 from iogauge.analysis.darshan.log import Work
-from iogauge.analysis.judge import bottleneck, remedies
+from iogauge.analysis.judge import bottleneck, remedies, slow
 from iogauge.analysis.judge.bottleneck import Cause, Facts, Kind
 from iogauge.analysis.ledger import traced
 from iogauge.analysis.ledger.ledger import Layer, Side
@@ -43,7 +43,10 @@ def facts(direction: Any = "write", **more: Any) -> Facts:
         "side": side(direction), "slowest": {"POSIX": (0.98, 1), "MPI-IO": (0.99, 0)},
         "mean": {"POSIX": 0.98, "MPI-IO": 0.99},
     }  # fmt: skip
-    return Facts(direction, **{**given, **more})
+    given |= more
+    if "latencies" not in given:
+        given["latencies"] = slow.latencies(given["document"], direction)
+    return Facts(direction, **given)
 
 
 def side(direction: Any, posix_calls: int = 64, collective: int = 0) -> Side:

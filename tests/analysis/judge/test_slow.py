@@ -14,6 +14,8 @@ from scipy.stats import binom
 
 from iogauge.analysis.darshan.log import Log, Segments
 from iogauge.analysis.judge import bottleneck, slow
+from iogauge.analysis.ledger.traced import Traced
+from iogauge.analysis.ledger.verdict import Judgement
 from iogauge.analysis.statistics.slowest import RATE, chance
 from tools.simulate.noise import INDEPENDENT, Floats
 
@@ -170,7 +172,8 @@ def traced(run: dict[str, Any], accesses: list[tuple[int, str, float, int, float
         for rank, path, when, size, seconds in accesses
     )
     log = Log(Path("log"), "test", 3, START, 99.0, "", (), (), {}, (), segments=segments)
-    return SimpleNamespace(document=run, log=log, ledger=SimpleNamespace(side=lambda _: None))
+    ledger: Any = SimpleNamespace(side=lambda _: None)
+    return Traced(Path("run"), run, log, ledger, Judgement("balanced", ()))
 
 
 def collective(repeats: int) -> dict[str, Any]:
