@@ -74,7 +74,7 @@ def session(which: list[str], cases: int) -> tuple[float, int]:
     """Seconds of processor time and peak memory of one session; what it leaves is removed."""
     with tempfile.TemporaryDirectory() as folder:
         cost = Path(folder) / "cost.json"
-        command = [sys.executable, "-m", "tools.harness", "--reframe", str(cost)]
+        command = [sys.executable, "-m", "tests.harness", "--reframe", str(cost)]
         command += ["-C", "site_configs/local.py", "--system", "local", *which, "-p", "mpich"]
         command += ["--exec-policy=serial", f"--repeat={cases}", "-r"]
         env = {key: value for key, value in os.environ.items() if not key.startswith("RFM_")}
@@ -101,6 +101,8 @@ def each_case(pairs: int) -> None:
     for who, values in found.items():
         spread = f"{min(values):.1f} to {max(values):.1f}"
         print(f"{who:20} {median(values):5.1f} ms of CPU ({spread}, {pairs} pairs)")
+    ours, floor = found.values()
+    print(f"{median(a / b for a, b in zip(ours, floor, strict=True)):.1f} times the floor")
     good = median(found["a case of S3d null"]) <= 1000 * CPU_AIM
     print(f"aim: {1000 * CPU_AIM:.0f} ms{'' if good else '   ABOVE THE AIM'}")
 
