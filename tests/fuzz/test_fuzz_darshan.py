@@ -83,12 +83,12 @@ def shown(run: Path, found: log.Log, drawn: bool) -> None:
         for panel in (panel for chart in charts if chart for panel in chart.panels):
             json.dumps(panel.to_dict(), allow_nan=False)
         flows = calls.flows(traced.singly, found)
-        for drawn in (
+        for chart_and_legend in (
             calls_chart.heat(found),
             calls_chart.strip(traced.singly),
             calls_chart.throughput(flows),
         ):
-            assert not drawn or drawn[0].x
+            assert not chart_and_legend or chart_and_legend[0].x
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda path: path.name)

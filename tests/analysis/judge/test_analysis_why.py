@@ -37,7 +37,7 @@ def document(**more: Any) -> dict[str, Any]:
 
 def facts(direction: Any = "write", **more: Any) -> Facts:
     """A second, all of it moving data evenly, at a tenth of the ceiling: nothing is wrong."""
-    given = {
+    given: dict[str, Any] = {
         "document": document(), "seconds": 1.0, "phases": {direction: (1.0, 1.0)},
         "bandwidth": 64.0, "ceilings": {"fpp": 640.0, "shared": 600.0},
         "side": side(direction), "slowest": {"POSIX": (0.98, 1), "MPI-IO": (0.99, 0)},
