@@ -191,7 +191,11 @@ def test_what_was_run_already_is_not_run_again(tmp_path: Path) -> None:
     later = session.Runs.of(runs.file)
     assert len(later.records) == 2
     queue = session.Queue(STACK, ("ram",), 1, later)
-    keys = [queue.next().key for _ in range(40)]
+    keys = []
+    for _ in range(40):
+        keys.append(queue.next().key)
+        # Each follow-up began below the share, not only all of them together.
+        assert queue.made["after"] - 1 < session.SHARE * queue.made.total()
     assert first.key not in keys and second.key not in keys
     # It also remembers that the first one was wrong, and looks after it: not more than its share.
     after = sum(key in {one.key for one in plan.follow_ups(first, STACK)} for key in keys)
