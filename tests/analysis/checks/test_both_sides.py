@@ -87,3 +87,20 @@ def test_a_repeat_read_from_memory_is_seen(tmp_path: Path) -> None:
     assert "were read from storage" in refusal(run, tmp_path)
     system["options"] = "rw,compress=zstd:3"
     judged(run, tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["", "-fpp", "-shared"])
+def test_one_flush_of_a_file_for_each_repeat_is_enough(kind: str) -> None:
+    run = traced("openmpi-posix-ceilings")
+    run.document["asked"]["fsync"] = True
+    samples = run.document["samples"]
+
+    def found(flushes: int) -> str:
+        files = tuple(
+            replace(file, values={**file.values, "FSYNCS": flushes if kind in file.path else 99})
+            for file in run.trace.files
+        )
+        return "; ".join(against_the_trace(run.document, replace(run.trace, files=files)))
+
+    assert "fsync" not in found(len(samples))
+    assert "fsync is claimed" in found(len(samples) - 1)
