@@ -303,6 +303,16 @@ def test_a_setting_is_only_tried_where_it_says_something() -> None:
     assert {tuple(of) for of in named if of[CALL] == "posix"} == {(CALL,)}
 
 
+def test_a_search_begins_with_a_start_then_the_default_then_the_other_starts() -> None:
+    """A small budget ends within the first ones: the default has to be among them."""
+    settings = (Setting("x", ("1", "2", "3"), ("x={v}",)),)
+    calls = {name: frozenset[str]() for name in ("a", "b")}
+    starts = tuple((("x", value),) for value in ("2", "1", "3"))
+    space = Space(settings, calls, frozenset(), ((CALL, "a"),), starts)
+    found = [(of[CALL], of.get("x")) for of in map(dict, space.first())]
+    assert found == [(call, value) for value in ("2", None, "1", "3") for call in ("a", "b")]
+
+
 def test_the_settings_reach_their_libraries() -> None:
     space = space_of(LISTING, "s3d", "pnetcdf", 4, "library-only", frozenset({"ompio"}))
     job = Job(("mpiexec", "-n", "4"), Path("k"), ("s3d",), Path("/scratch"), fsync=True)
