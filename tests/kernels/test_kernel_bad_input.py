@@ -85,6 +85,10 @@ USAGE: dict[str, tuple[list[str], list[str]]] = {
         [*S3D, "--method", "hdf5", "--dir", "{dir}", "--hint", "hdf5_alignment=-1"],
         ["hdf5_alignment=-1", "a positive integer"],
     ),
+    "hint-direction": (
+        [*S3D, "--method", "hdf5", "--dir", "{dir}", "--hint", "read:hdf5_chunk=block"],
+        ["hdf5_chunk", "cannot be limited to one direction", "--hint hdf5_chunk=block"],
+    ),
     "hint-of-another": (
         [*S3D, *POSIX, "--dir", "{dir}", "--hint", "hdf5_chunk=block"],
         ["hdf5_chunk", "posix"],
