@@ -90,7 +90,7 @@ lint: setup-test ## ruff, mypy, clang-format and shellcheck over all sources
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/clang-format --dry-run --Werror kernels/*.[ch] kernels/*/*.[ch] tests/*/*.c
-	shellcheck environments/*/*.sh containers/*.sh tests/*.sh tools/*.sh tools/*/*.sh .ci/run
+	shellcheck environments/*/*.sh containers/*.sh tests/*.sh tools/*.sh tools/*/*.sh reframe_tests/*/*.sh .ci/run
 
 # Every pattern x method x mode of each stack's kernels, with two counts of processes; warnings are errors.
 test-kernels: setup-test

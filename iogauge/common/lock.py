@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 ESCAPE, MACHINE = "IOGAUGE_NO_LOCK", "machine"
-LIMIT, SECONDS = "IOGAUGE_LOCK_SECONDS", 24 * 3600.0
+LIMIT, SECONDS = "IOGAUGE_LOCK_SECONDS", "86400"
 PAUSE = 0.2  # seconds between two tries
 NAME = "iogauge-session.lock"
 
@@ -69,7 +69,9 @@ def _open(path: Path) -> int | None:
 
 def _take(handle: int, path: Path, what: str, say: Callable[[str], None]) -> None:
     told, began = None, time.monotonic()
-    limit = _limit()
+    limit = os.environ.get(LIMIT) or SECONDS
+    if not limit.isdecimal():
+        raise OSError(errno.EINVAL, f"{limit!r}: expected seconds, such as {SECONDS}", LIMIT)
     while True:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -78,12 +80,12 @@ def _take(handle: int, path: Path, what: str, say: Callable[[str], None]) -> Non
             anyway = f"{ESCAPE}=1 measures at the same time"
             if (holder := _holder(handle)) != told:
                 say(
-                    f"waiting for {holder}, which is measuring here ({path}), {limit:g} s at most "
+                    f"waiting for {holder}, which is measuring here ({path}), {limit} s at most "
                     f"({LIMIT}); {anyway}"
                 )
             told = holder
-            if time.monotonic() - began > limit:
-                why = f"waited {limit:g} s ({LIMIT}) for {holder}, which is measuring; {anyway}"
+            if time.monotonic() - began > int(limit):
+                why = f"waited {limit} s ({LIMIT}) for {holder}, which is measuring; {anyway}"
                 raise TimeoutError(errno.ETIMEDOUT, why, str(path)) from None
             time.sleep(PAUSE)
         except OSError:
@@ -93,13 +95,6 @@ def _take(handle: int, path: Path, what: str, say: Callable[[str], None]) -> Non
     with suppress(OSError):  # another user's file
         os.ftruncate(handle, 0)
         os.pwrite(handle, text.encode(), 0)
-
-
-def _limit() -> float:
-    text = os.environ.get(LIMIT) or str(SECONDS)
-    if not text.replace(".", "", 1).isdecimal():
-        raise OSError(errno.EINVAL, f"{text!r}: expected seconds, such as 3600", LIMIT)
-    return float(text)
 
 
 def _holder(handle: int) -> str:

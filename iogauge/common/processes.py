@@ -85,27 +85,20 @@ def of_session(leader: int) -> list[int]:
 def send(number: int, find: Callable[[], Collection[int]]) -> bool:
     """Signal the processes that `find` names, and none that was given one's number since it looked.
     False where there were none."""
-    opened = {process: _open(process) for process in find()}
-    # What has the number now is what was opened, or is not found any more.
-    for process in opened.keys() & set(find()):
-        handle = opened[process]
+    opened = {}
+    for process in find():
+        with suppress(AttributeError, OSError):  # before Linux 5.3
+            opened[process] = os.pidfd_open(process)
+    found = find()  # what has the number now is what was opened, or is not found any more
+    for process in found:
         with suppress(OSError):
-            if handle is None:
-                os.kill(process, number)
+            if process in opened:
+                signal.pidfd_send_signal(opened[process], number)
             else:
-                signal.pidfd_send_signal(handle, number)
+                os.kill(process, number)
     for handle in opened.values():
-        if handle is not None:
-            os.close(handle)
-    return bool(opened)
-
-
-def _open(process: int) -> int | None:
-    """None where it is gone, or before Linux 5.3."""
-    try:
-        return os.pidfd_open(process)
-    except (AttributeError, OSError):
-        return None
+        os.close(handle)
+    return bool(found)
 
 
 def with_variable(name: str, value: str) -> list[int]:

@@ -8,7 +8,7 @@ import os
 import tempfile
 from pathlib import Path
 
-AS_ROOT = "IOGAUGE_AS_ROOT"
+WORDS = ("IOGAUGE_AS_ROOT", "container", "KUBERNETES_SERVICE_HOST")
 CONTAINERS = ("/.dockerenv", "/run/.containerenv")
 UID_MAP = Path("/proc/self/uid_map")
 
@@ -24,22 +24,15 @@ def check_owner(checkout: Path) -> None:
     """Raises PermissionError where root's files would be in another user's way. A container or a
     user name space has its own root, and its owner wants it so. (setup.sh has the same.)"""
     owner = checkout.stat().st_uid
-    words = (AS_ROOT, "container", "KUBERNETES_SERVICE_HOST")
-    if os.geteuid() or not owner or any(map(os.environ.get, words)) or _contained():
+    there = any(map(os.environ.get, WORDS)) or any(map(os.path.exists, CONTAINERS))
+    if os.geteuid() or not owner or there or not UID_MAP.exists():
         return
     why = (
         f"belongs to user {owner}, and root would leave files there that this user cannot change: "
-        f"run it as that user, in a checkout of root's, or with {AS_ROOT}=1 if that does no harm"
+        f"run it as that user, in a checkout of root's, or with {WORDS[0]}=1 if that does no harm"
     )
-    raise PermissionError(errno.EPERM, why, str(checkout))
-
-
-def _contained() -> bool:
-    try:
-        numbers = UID_MAP.read_text().split()
-    except OSError:
-        return True  # not Linux
-    return numbers != ["0", "0", str(2**32 - 1)] or any(map(os.path.exists, CONTAINERS))
+    if UID_MAP.read_text().split() == ["0", "0", str(2**32 - 1)]:
+        raise PermissionError(errno.EPERM, why, str(checkout))
 
 
 def make_known() -> None:

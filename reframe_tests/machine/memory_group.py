@@ -2,6 +2,7 @@
 """A control group with little memory, so that a page cache fills within seconds."""
 
 import os
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,27 +51,6 @@ def _writable(groups: Groups) -> Groups | str:
 
 def enter(groups: Groups, limit: int) -> list[str]:
     """Shell lines: the script joins a new group of `limit` bytes, and leaves it however it ends."""
-    group = f"{groups.folder}/iogauge.$$"
-    return [
-        "leave_group() {",
-        "    local status=$? process try",
-        "    set +e",
-        "    trap '' INT TERM",
-        "    for try in {1..20}; do  # what lives on in the group, too",
-        f'        for process in $(< "{group}/cgroup.procs"); do',
-        f'            echo "$process" > "{groups.folder}/cgroup.procs"',
-        "        done",
-        f'        rmdir "{group}" && break',
-        "        sleep 0.1",
-        "    done 2> /dev/null",
-        '    return "$status"',
-        "}",
-        "# Killed scripts' groups; one with processes stays.",
-        f'for left in "{groups.folder}"/iogauge.*; do',
-        '    [ -e "/proc/${left##*.}" ] || rmdir "$left" 2> /dev/null || :',
-        "done",
-        f'mkdir "{group}"',
-        "trap 'leave_group; finish' EXIT",
-        f'echo {limit} > "{group}/{groups.limit}"',
-        f'echo $$ > "{group}/cgroup.procs"',
-    ]
+    values = {"parent": groups.folder, "limit_file": groups.limit, "limit": limit}
+    given = [f"{name}={shlex.quote(str(value))}" for name, value in values.items()]
+    return [*given, *Path(__file__).with_suffix(".sh").read_text().splitlines()[4:]]

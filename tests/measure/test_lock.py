@@ -61,7 +61,7 @@ def test_the_second_one_says_who_measures_and_waits(tmp_path: Path) -> None:
 def test_the_wait_has_an_end_and_says_who_measures_by_then(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv(lock.LIMIT, "0.5")
+    monkeypatch.setenv(lock.LIMIT, "1")
     monkeypatch.delenv(lock.ESCAPE, raising=False)
     monkeypatch.setenv("IOGAUGE_OUTPUT", str(tmp_path))
     own = tmp_path / lock.NAME
@@ -72,7 +72,7 @@ def test_the_wait_has_an_end_and_says_who_measures_by_then(
     for text in (said, last):
         for part in (str(own), "make run", str(first.pid), socket.gethostname(), "since 2"):
             assert part in text
-    assert "0.5 s at most" in said and "waited 0.5 s" in last and lock.LIMIT in last
+    assert "1 s at most" in said and "waited 1 s" in last and lock.LIMIT in last
     monkeypatch.setenv(lock.LIMIT, "1h")
     assert main(["tune", "--pattern", "s3d"]) == EXIT_DATA
     assert f"{lock.LIMIT}: '1h': expected seconds" in capsys.readouterr().err

@@ -308,5 +308,5 @@ def test_only_a_folder_of_its_own_is_emptied(
     assert test_fs.run_here(asked, own) == 0 and not (own / "results").exists()
     (users / "data").mkdir()
     assert test_fs.run_here(asked, users) == 1
-    assert f"{users} has files of somebody else: name a new folder" in capsys.readouterr().err
+    assert f"{users} has files of somebody else: name a new folder" in capsys.readouterr().out
     assert {path.name for path in users.iterdir()} == {"data", "file"}

@@ -90,7 +90,6 @@ def parse(words: list[str]) -> Options:
 @contextmanager
 def work_folder(output: Path) -> Iterator[Path]:
     """An empty folder below `output`, which is emptied first, and this one removed afterwards."""
-    fs_processes.check_own(output)
     output.mkdir(parents=True, exist_ok=True)
     (output / fs_processes.MARK).touch()
     with (output / "lock").open("w") as lock:
@@ -159,18 +158,15 @@ def run_session(options: Options, front: list[str]) -> int:
 
 def run_here(asked: Options, output: Path) -> int:
     try:
+        fs_processes.check_own(output)
         front = namespaces()
     except fs_processes.CannotMount as reason:
         kinds = [kind for kind in KINDS if kind.name in asked.names]
         print(fs_report.table([fs_report.Row(k.name, k.type, str(reason)) for k in kinds]))
         return 1
     start = time.monotonic()
-    try:
-        with work_folder(output) as work:
-            status = run_session(replace(asked, work=str(work), output=str(output)), front)
-    except fs_processes.CannotMount as reason:
-        print(f"tools.mounted_fs: {reason}", file=sys.stderr)
-        return 1
+    with work_folder(output) as work:
+        status = run_session(replace(asked, work=str(work), output=str(output)), front)
     print(f"{time.monotonic() - start:.0f} s; nothing is left mounted")
     return status
 

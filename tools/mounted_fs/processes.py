@@ -35,9 +35,8 @@ MARK = ".iogauge-made"  # in a folder that a tool here may empty
 
 def check_own(folder: Path) -> None:
     """Raises CannotMount unless a folder may be emptied."""
-    if folder.is_dir() and ((folder / MARK).is_file() or not any(folder.iterdir())):
-        return
-    if folder.exists():
+    may = (folder / MARK).is_file() or (folder.is_dir() and not any(folder.iterdir()))
+    if folder.exists() and not may:
         raise CannotMount(f"{folder} has files of somebody else: name a new folder, or move it")
 
 

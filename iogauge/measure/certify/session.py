@@ -39,13 +39,7 @@ from site_configs.support import common
 
 LIMITS = ("--patience", "30", "--start-limit", "30")  # of iokernel itself, in seconds
 SECONDS = 90  # after which a run is ended, on a machine however loaded
-OUTCOMES = {
-    "right": RIGHT,
-    "wrong bytes": WRONG,
-    "hung": "hang",
-    "late": LATE,
-    "crashed": "crash",
-}
+OUTCOMES = {"right": RIGHT, "wrong bytes": WRONG, "hung": "hang", "late": LATE, "crashed": "crash"}
 
 Record = dict[str, Any]
 
