@@ -93,6 +93,50 @@ find_root() {
     command -v sudo >/dev/null && sudo -n true 2>/dev/null
 }
 
+# What packages change on this machine besides their files is put back: no service of theirs starts, now or
+# at the next boot, and no alternative (`mpicc`, `mpirun`) that was there names another program.
+readonly policy=/usr/sbin/policy-rc.d policy_mark='# iogauge set-up'
+
+units_at_boot() { find /etc/systemd/system -path '*.wants/*' 2>/dev/null | sort; }
+
+alternatives() { ! command -v update-alternatives >/dev/null || update-alternatives --get-selections; }
+
+hold_system() {
+    local known
+    if grep -qsxF -- "$policy_mark" "$policy"; then # of a set-up that was killed
+        "${become[@]}" rm -f -- "$policy"
+    fi
+    kept_units=$(units_at_boot)
+    kept_alternatives=$(alternatives)
+    trap release_system EXIT
+    [[ ! -e $policy && ! -L $policy ]] || return 0
+    # Services that are here may start again after an upgrade.
+    known=$(find /etc/init.d /etc/systemd/system /{,usr/}lib/systemd/system -printf '%f ' 2>/dev/null || true)
+    # shellcheck disable=SC2016
+    "${become[@]}" sh -c 'set -C; cat >"$1" && chmod 755 "$1"' - "$policy" <<END || true
+#!/bin/sh
+$policy_mark
+while [ "\${1#-}" != "\$1" ]; do shift; done
+case ' $known' in *" \${1%.service} "* | *" \${1%.service}.service "*) exit 0 ;; esac
+exit 101
+END
+}
+
+release_system() {
+    local name program new=() now=()
+    trap - EXIT
+    ! grep -qsxF -- "$policy_mark" "$policy" || "${become[@]}" rm -f -- "$policy"
+    mapfile -t new < <(comm -13 <(printf '%s\n' "$kept_units") <(units_at_boot))
+    ((${#new[@]} == 0)) || "${become[@]}" systemctl disable "${new[@]##*/}" || true
+    mapfile -t now < <(alternatives)
+    while read -r name _ program; do
+        [[ -e $program ]] || continue
+        ! printf '%s\n' "${now[@]}" | grep -x -- "$name  *[a-z]*  *$program" >/dev/null || continue
+        say "$name stays $program (what Debian prefers now: update-alternatives --auto $name)"
+        "${become[@]}" update-alternatives --set "$name" "$program" || true
+    done <<<"$kept_alternatives"
+}
+
 install_packages() {
     local log why='' missing=("$@")
     if ! command -v apt-get >/dev/null; then
@@ -106,6 +150,7 @@ install_packages() {
     say "system packages: installing ${#missing[@]} (a few minutes): ${missing[*]}"
     log=$(new_log apt)
     become+=(env DEBIAN_FRONTEND=noninteractive)
+    hold_system
     # The first two may fail, the install decides: another apt may hold dpkg's
     # lock (the install waits for it), and one dead third-party entry makes
     # `update` fail. After an interrupted dpkg the install needs --configure.
@@ -118,6 +163,7 @@ install_packages() {
     run_logged "$log" "${become[@]}" apt-get -q -y --no-remove --no-install-recommends \
         -o DPkg::Lock::Timeout=600 -o Dpkg::Options::=--force-confdef \
         -o Dpkg::Options::=--force-confold install "${missing[@]}" 9>&-
+    release_system
     mapfile -t missing < <(missing_of "$@")
     ((${#missing[@]} == 0)) ||
         fail 1 "apt-get succeeded, yet these are missing: ${missing[*]}; see $log"
