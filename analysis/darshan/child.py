@@ -28,9 +28,10 @@ DXT = {"DXT_POSIX": "POSIX", "DXT_MPIIO": "MPI-IO"}
 # (3.5) leaves some times unswapped: those at the places of these counters
 # (darshan-posix-logutils.c: the loop over times tests counters).
 ALL_TURNED = 4
-# Larger values are damage: bins of a heat map, seconds of a job or since 1970, and any number with
-# a fraction (the largest is a variance of bytes).
+# Larger values are damage: bins of a heat map, stripes of a file, seconds of a job or since 1970,
+# and any number with a fraction (the largest is a variance of bytes).
 MOST_BINS = 10**5
+MOST_STRIPES = 10**6
 MOST_SECONDS = 1e11
 MOST = 1e60
 # Limits of reading: CPU seconds, and bytes of memory per byte of the log or its traces.
@@ -78,6 +79,7 @@ def read(log: Path, *, heat: bool, segments: bool, ids: bool = False) -> dict[st
         "files": [],
         "heat": {},
         "segments": [],
+        "osts": {},
     }
     names = native.names(handle)
     if ids:
@@ -88,6 +90,8 @@ def read(log: Path, *, heat: bool, segments: bool, ids: bool = False) -> dict[st
             continue
         if name in native.COUNTED:
             found["files"] += list(_files(log, handle, module, names, job.processes))
+        elif name == "LUSTRE":
+            found["osts"] = dict(_osts(log, handle, module, names))
         elif name == "HEATMAP" and heat:
             found["heat"] = _heat(log, handle, module, names)
         elif name in DXT and segments:
@@ -209,6 +213,16 @@ def _heat(
         written, read_bins = values[: head.bins], values[head.bins :]
         layer["ranks"].append([head.rank, _trimmed(read_bins), _trimmed(written)])
     return found
+
+
+def _osts(
+    log: Path, handle: int, module: native.ModuleInfo, names: dict[int, str]
+) -> Iterator[tuple[str, list[int]]]:
+    for address, _ in _records(log, handle, module, ctypes.sizeof(native.LustreRecord)):
+        entry = native.LustreRecord.from_address(address)
+        if not 0 <= entry.stripes <= MOST_STRIPES or entry.id not in names:
+            raise BrokenLogError(f"{log}: {entry.stripes} stripes of a file in LUSTRE")
+        yield names[entry.id], entry.osts[: entry.stripes] if entry.components > 0 else []
 
 
 def _trimmed(bins: Sequence[int]) -> list[int]:

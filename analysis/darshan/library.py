@@ -196,6 +196,19 @@ class HeatmapHead(ctypes.Structure):
     ]
 
 
+class LustreRecord(ctypes.Structure):
+    """`osts`: of all components, one after the other."""
+
+    _fields_ = [
+        ("id", c_uint64),
+        ("rank", c_int64),
+        ("components", c_int64),
+        ("stripes", c_int64),
+        ("component", c_void_p),
+        ("osts", POINTER(c_int64)),
+    ]
+
+
 class DxtHead(ctypes.Structure):
     _fields_ = [
         ("id", c_uint64),

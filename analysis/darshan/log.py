@@ -78,7 +78,8 @@ class Segments:
 @dataclass(frozen=True)
 class Log:
     """A whole log. `recorder`: what wrote it. `start`: the Unix time of its zero. `partial`:
-    modules that lost something. `notes`: parts that could not be read and that no counter needs."""
+    modules that lost something. `notes`: parts that could not be read and that no counter needs.
+    `osts`: by path, of files on Lustre."""
 
     path: Path
     recorder: str
@@ -93,6 +94,7 @@ class Log:
     heat: dict[str, Heat] = field(default_factory=dict)
     segments: tuple[Segments, ...] = ()
     ids: dict[int, str] = field(default_factory=dict)
+    osts: dict[str, list[int]] = field(default_factory=dict)
 
     @property
     def by_runtime(self) -> bool:
@@ -177,4 +179,5 @@ def _log(path: Path, data: dict[str, Any]) -> Log:
             for entry in data["segments"]
         ),
         ids={int(identity): path for identity, path in data.get("ids", {}).items()},
+        osts=data["osts"],
     )  # fmt: skip

@@ -6,6 +6,7 @@ value that a version lacks is absent; it is never 0. (darshan-util's *-logutils.
 KNOWN = {
     "POSIX": 4, "MPI-IO": 3, "STDIO": 2, "H5F": 3, "H5D": 2, "PNETCDF_FILE": 3, "PNETCDF_VAR": 1,
     "HEATMAP": 1, "DFS": 1, "DAOS": 1, "DXT_POSIX": 2, "DXT_MPIIO": 3,
+    "LUSTRE": 2,
 }  # fmt: skip
 RENAMING = ("RENAME_SOURCES", "RENAME_TARGETS", "RENAMED_FROM")
 _BOTH = ("F_CLOSE_START_TIMESTAMP", "F_OPEN_END_TIMESTAMP")

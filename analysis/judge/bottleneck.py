@@ -58,6 +58,7 @@ class Cause:
     process: int | None = None
     host: str = ""
     file: str = ""
+    ost: int | None = None
     chance: float | None = None
 
 
@@ -240,6 +241,8 @@ def _straggler(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
             lost = sum(each.seconds - each.mean for each in question.slowest_in) / one.seconds
             if question.kind == "file":  # its seconds are of all processes
                 lost /= one.document["system"]["processes"]
+            if question.kind == "ost":  # several processes at the same time
+                lost /= len(question.slowest_in)
             cause = one.cause("straggler", min(lost, 1.0), "", str(question))
             named = {
                 "host": question.slowest_in[0].host,

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which process, node or file was slow beyond what equal ones would show by chance.
+"""Which process, node, file or OST was slow beyond what equal ones would show by chance.
 
 Only members with equal work are compared, in each repeat: by the document where no process waits
 for another within a call, otherwise by a trace that has single POSIX calls (DXT).
 """
 
 import statistics
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -13,7 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..darshan.log import Log
 from ..ledger import calls, phases
+from ..ledger.ledger import is_ceiling, is_direct
 from ..ledger.traced import Traced
 from ..session.model import DIRECTIONS, Direction
 from ..statistics.slowest import RATE, chance
@@ -21,7 +24,8 @@ from ..statistics.slowest import RATE, chance
 SLOWER = 1.5  # times the mean of all: less is no cause, however often
 EQUAL = 1.1  # times as much work, at most
 UNEVEN = ("extents", "file", "replay")  # whose processes may differ in calls
-KINDS = {"process": "process {0}{1}", "host": "host {0}", "file": "file {0}"}
+KINDS = {"process": "process {0}{1}", "host": "host {0}", "file": "file {0}", "ost": "OST {0}"}
+PAIRED = {"ost": "comparisons of a process's files on each"}
 
 
 class Round(NamedTuple):
@@ -60,17 +64,18 @@ class Question:
         member, *_, host = self.slowest_in[0]
         who = KINDS[self.kind].format(member, f" on host {host}" if host else "")
         slow = f"{' is slow: it' * self.is_slow} was the slowest in {len(self.slowest_in)}"
-        return f"{who}{slow} of {len(self.rounds)} repeats (by chance: {self.chance:.1g})"
+        paired = PAIRED.get(self.kind, "repeats")
+        return f"{who}{slow} of {len(self.rounds)} {paired} (by chance: {self.chance:.1g})"
 
 
 def questions(document: dict[str, Any], traced: Traced | None) -> list[Question]:
     """Together they accuse an equal member in RATE of all runs at most. The surest first."""
     found: list[Question] = []
-    more = list(_of_trace(traced)) if traced else []
+    more = [*_of_trace(traced), *of_osts(traced.log)] if traced else []
     for direction in DIRECTIONS:
         known = list(_of_document(document, direction))
         also = [one for one in more if one.direction == direction]
-        found += [*known, *(one for one in also if not known or one.kind == "file")]
+        found += [*known, *(one for one in also if not known or one.kind in ("file", "ost"))]
     return sorted((replace(one, asked=len(found)) for one in found), key=lambda one: one.chance)
 
 
@@ -129,6 +134,30 @@ def _of_trace(traced: Traced) -> Iterator[Question]:
                 yield Question(kind, direction, len(equal), rounds)
 
 
+def of_osts(log: Log) -> Iterator[Question]:
+    """Of files on one OST each, which compares processes: each process's on an OST are one."""
+    for direction in DIRECTIONS:
+        word, moved = direction.upper(), phases.BYTES[direction]
+        works: dict[tuple[int, ...], tuple[float, ...]] = {}
+        for file in log.files:
+            osts = set(log.osts.get(file.path, ()))
+            beside = is_ceiling(file.path) or is_direct(file.path)
+            if file.module == "POSIX" and len(osts) == 1 and not beside:
+                unit = (osts.pop(), *sorted(work.rank for work in file.ranks))
+                seconds = max(file.values.get(f"F_{word}_TIME", 0.0), 0.0)
+                did = seconds, file.count(moved), file.count(f"{word}S")
+                works[unit] = tuple(map(sum, zip(works.get(unit, (0, 0, 0)), did, strict=True)))
+        of: dict[int, list[float]] = defaultdict(list)
+        for unit in sorted(_equal(works)):
+            of[unit[0]].append(works[unit][0])
+        rounds = []
+        for some in zip(*of.values(), strict=False) if len(of) > 1 else ():
+            *_, second, most = sorted(zip(some, of, strict=True))
+            rounds += [Round(most[1], most[0], statistics.fmean(some))] * (most[0] > second[0])
+        if rounds:
+            yield Question("ost", direction, len(of), rounds)
+
+
 def _works(rows: NDArray[np.void], by: NDArray[np.int64]) -> dict[int, tuple[float, ...]]:
     """Seconds, bytes and calls of each."""
     names, which, calls = np.unique(by, return_inverse=True, return_counts=True)
@@ -137,7 +166,7 @@ def _works(rows: NDArray[np.void], by: NDArray[np.int64]) -> dict[int, tuple[flo
     return dict(zip(names.tolist(), did, strict=True))
 
 
-def _equal(work: dict[int, tuple[float, ...]]) -> set[int]:
+def _equal(work: dict[Any, tuple[float, ...]]) -> set[Any]:
     """Those that moved as much in as many calls as the busiest."""
     least = [max(each) / EQUAL for each in zip(*work.values(), strict=True)]
     return {name for name, did in work.items() if did[1] >= least[1] and did[2] >= least[2]}

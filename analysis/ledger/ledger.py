@@ -37,6 +37,7 @@ CALLS: dict[str, dict[Direction, tuple[str, ...]]] = {
     "STDIO": {"write": ("WRITES",), "read": ("READS",)},
     "POSIX": {"write": ("WRITES",), "read": ("READS",)},
 }
+LEFT_OUT = ("DFS", "DAOS")  # modules
 VARIABLES = ("H5D", "PNETCDF_VAR")
 # Library names for modules that Darshan names differently.
 TITLES = {"H5D": "HDF5", "PNETCDF_VAR": "PnetCDF", "STDIO": "stdio"}
@@ -151,12 +152,13 @@ def make_ledger(document: dict[str, Any], log: Log) -> Ledger:
         for direction in DIRECTIONS
         if (side := _side(document, log, payload_files, direction)) is not None
     ]
+    left_out = [f"what {name} moved is in no row" for name in LEFT_OUT if name in log.modules]
     return Ledger(
         recorder=log.recorder,
         processes=log.processes,
         sides=tuple(sides),
         partial=log.partial,
-        notes=log.notes,
+        notes=(*log.notes, *left_out),
         hints=_hints(document),
         all_read=sum(f.count("BYTES_READ") for f in payload_files if f.module == "POSIX"),
         other_files={f.path: f.count(*BYTES.values()) for f in others if f.module == "POSIX"},

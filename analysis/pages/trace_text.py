@@ -4,10 +4,12 @@ terminal and the page."""
 
 import statistics
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from ..darshan.log import Log
+from ..judge import slow
 from ..ledger import calls, seconds
 from ..ledger.ledger import Ledger, Side
 from ..ledger.phases import Singly
@@ -36,6 +38,10 @@ EXPLAINED = (
 PERCENTILES = (
     "Percentiles, in milliseconds: so many of 100 calls took that long at most. The process is the "
     "one that spent the most time in these calls"
+)
+NO_OSTS = (
+    "Which OST is slow is not known: no two of them have files of their own that moved as much in "
+    "as many POSIX calls"
 )
 
 
@@ -105,6 +111,13 @@ def of_calls(singly: Singly, log: Log) -> Iterator[Part]:
         yield Part("Times of single calls", [grid.Texts("", CALLS, rows, (0, 1))], [PERCENTILES])
     if flows:
         yield Part("Throughput", [], flows)
+    if log.osts:
+        alone = sum(len(set(osts)) == 1 for osts in log.osts.values())
+        known = len(set().union(*log.osts.values()))
+        asked = list(slow.of_osts(log))
+        lines = [f"{one.direction}: {replace(one, asked=len(asked))}" for one in asked]
+        lie = f"OSTs with files: {known:,}; files on one OST each: {alone:,} of {len(log.osts):,}"
+        yield Part("Lustre", [], [lie, *(lines or [NO_OSTS])])
 
 
 def of_log(log: Log, singly: Singly) -> list[Part]:
