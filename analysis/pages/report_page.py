@@ -10,6 +10,8 @@ from typing import Any
 import vl_convert
 from markupsafe import Markup
 
+from iogauge.common.apart import apart
+
 from ..judge.advice import DEFAULT
 from ..judge.history import KEY, History
 from ..judge.share_of_peak import SOME_JOBS, why_above
@@ -122,7 +124,7 @@ def write(
     """Write the page to each of `pages`; returns them. `each` wraps the sections, to show progress.
     Raises OutputError."""
     full = [section for section in _ordered(around) if section.rows]
-    charts = [_chart(section) for section in each(full)]
+    charts = apart(_charts, full, each)  # without the renderer's memory
     written = list(dict.fromkeys(path.absolute() for path in pages))
     for path in written:
         page.save(path, render(table, path.parent, around, charts).encode())
@@ -182,6 +184,10 @@ def pictures(table: Table, sections: Sequence[Section]) -> dict[str, bytes]:
                 vl_convert.vegalite_to_png(plot.picture(), scale=chart.PNG_SCALE) if plot else None
             )
     return {name: data for name, data in found.items() if data}
+
+
+def _charts(sections: Sequence[Section], each: Each) -> list[dict[str, Any]]:
+    return [_chart(section) for section in each(sections)]
 
 
 def _chart(section: Section) -> dict[str, Any]:

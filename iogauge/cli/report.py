@@ -8,7 +8,7 @@ import functools
 from collections.abc import Sequence
 from datetime import timedelta, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from iogauge.analysis.errors import EXIT_OK
 from iogauge.analysis.judge import history, share_of_peak
@@ -20,12 +20,9 @@ from iogauge.analysis.store import baselines
 from iogauge.analysis.store import database as store
 from iogauge.analysis.store.ingest import ingest
 from iogauge.common import progress
+from iogauge.common.apart import apart
 
 from . import formats, options
-
-if TYPE_CHECKING:
-    from iogauge.analysis.pages import report_page
-
 
 PAGE = "report.html"
 DAY = timedelta(days=1)
@@ -44,7 +41,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     formats.add_format(parser)
 
 
+class Found(NamedTuple):
+    """All that the store says. `around`: of Around; None without a page."""
+
+    table: Table
+    sections: list[Section]
+    histories: Sequence[history.History]
+    around: tuple[Any, Any, Any] | None
+
+
 def run(args: argparse.Namespace) -> int:
+    # DuckDB's memory is free before the chart library takes as much.
+    table, sections, histories, around = apart(_find, args)
+    root = options.store_of(args).resolve().parent
+    if args.csv:
+        formats.write_csv([row.cells() for row in table.all_rows], ())
+    elif args.json:
+        formats.write_json({
+            "session": table.session.uuid,
+            "overview": [row.cells() for row in table.all_rows],
+            **{section.name: list(map(formats.joined, section.rows)) for section in sections},
+        })  # fmt: skip
+    written = []
+    if around:
+        from iogauge.analysis.pages import report_page  # here: the chart library is slow to load
+
+        about = report_page.Around(*around, sections, histories, root)
+        each = functools.partial(progress.steps, what="charts")
+        written += report_page.write(table, _pages(args, table), about, each)
+    written += _tables(args.tables, table, sections) if args.tables else []
+    written += _pictures(args.png, table, sections) if args.png else []
+    for path in () if args.quiet else written:
+        options.say_written(path)
+    return EXIT_OK
+
+
+def _find(args: argparse.Namespace) -> Found:
     report = options.report_of(args)
     place = options.store_of(args)
     ingest(report, place, say=options.say)  # idempotent: most often it is there
@@ -58,28 +90,10 @@ def run(args: argparse.Namespace) -> int:
     sections = [make(recent, table.session.uuid) for make in progress.steps(TABLES, "tables")]
     sections.append(history_section(histories, connection, table.session.uuid))
     sections.append(spack(table, root))
-    if args.csv:
-        formats.write_csv([row.cells() for row in table.all_rows], ())
-    elif args.json:
-        formats.write_json({
-            "session": table.session.uuid,
-            "overview": [row.cells() for row in table.all_rows],
-            **{section.name: list(map(formats.joined, section.rows)) for section in sections},
-        })  # fmt: skip
-    written = []
-    if pages := _pages(args, table):
-        from iogauge.analysis.pages import report_page  # here: the chart library is slow to load
-
-        # reads the files of the session's month only
-        day = store.connect(place, since=start - DAY)
-        around = _around(day, table, root, sections, histories)
-        each = functools.partial(progress.steps, what="charts")
-        written += report_page.write(table, pages, around, each)
-    written += _tables(args.tables, table, sections) if args.tables else []
-    written += _pictures(args.png, table, sections) if args.png else []
-    for path in () if args.quiet else written:
-        options.say_written(path)
-    return EXIT_OK
+    # reads the files of the session's month only
+    day = store.connect(place, since=start - DAY)
+    around = _around(day, table, root) if _pages(args, table) else None
+    return Found(table, sections, histories, around)
 
 
 def _pages(args: argparse.Namespace, table: Table) -> list[Path]:
@@ -94,18 +108,16 @@ def _pages(args: argparse.Namespace, table: Table) -> list[Path]:
     return [args.output / PAGE, *([session.output / PAGE] if own else [])]
 
 
-def _around(
-    connection: Any, table: Table, root: Path, sections: Sequence[Section],
-    histories: Sequence[history.History],
-) -> report_page.Around:  # fmt: skip
-    from iogauge.analysis.pages import answers, report_page
+def _around(connection: Any, table: Table, root: Path) -> tuple[Any, Any, Any]:
+    """The first of Around."""
+    from iogauge.analysis.pages import answers
 
     where = store.Where().key("session", [table.session.uuid])
     cases = share_of_peak.of_cases(connection, where)
     found = answers.rows(connection, where, cases, root, table.highest)
     cases = [case for case in cases if case["efficiency"] is not None]
     troubles = answers.troubles(connection, where)
-    return report_page.Around(found, cases, troubles, sections, histories, root)
+    return found, cases, troubles
 
 
 def _tables(folder: Path, table: Table, sections: Sequence[Section]) -> list[Path]:
