@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import ast
+import socket
+import sys
 from pathlib import Path
 
 import pytest
 from iokernel_stacks import Stack
-from recorder_runs import counters, only, python
+from recorder_runs import counters, only, preload, python, traced
 
 from iogauge.analysis.darshan.raw import FORKED, SEGMENT, WRITE
 
@@ -201,3 +203,14 @@ def test_a_program_without_mpi_leaves_a_trace_unless_it_is_killed(
     code = OPEN + f"if os.fork() == 0:\n    os.write(f, b'x'); {end}\nos.wait()\n"
     traces = python(openmpi, tmp_path, code)
     assert [bool(t.flags & FORKED) for t in traces].count(True) == (0 if "abort" in end else 1)
+
+
+def test_a_trace_that_cannot_be_written_is_named(openmpi: Stack, tmp_path: Path) -> None:
+    traces = tmp_path / "traces"
+    code = (
+        f"import shutil; open({str(tmp_path / 'a')!r}, 'w').close(); shutil.rmtree({str(traces)!r})"
+    )
+    done = traced([sys.executable, "-c", code], preload(openmpi, traces, tmp_path))
+    assert done.returncode == 0
+    said = f"process 0 on {socket.gethostname()}: no trace in {traces}/process-000000-"
+    assert f"iogauge recorder: {said}" in done.stderr and "No such file or directory" in done.stderr
