@@ -49,6 +49,8 @@ struct io_server_functions {
     /* Called by clients after closing: returns when all their data is in the files (durable if sync was
      * called). Until then create, write, sync and close may return early. */
     int (*drain)(const io_ctx *ctx, io_queue_use *use);
+    /* Optional. Called after it: returns when the files are where they are read. Timed as its own phase. */
+    int (*move)(const io_ctx *ctx);
 };
 
 /* Allocates the state of a method's options, with the defaults; NULL if it has no options. */

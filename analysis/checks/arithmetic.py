@@ -157,7 +157,8 @@ def _summary(document: Json) -> Iterator[str]:
 
     def closed(sample: Json) -> float | None:
         drain = _at("write", "phases", "drain", "max")(sample)
-        return None if drain is None else sample["write"]["seconds"] - drain
+        move = _at("write", "phases", "move", "max")(sample) or 0
+        return None if drain is None else sample["write"]["seconds"] - drain - move
 
     apparent = served(closed)
     figures = {

@@ -159,8 +159,8 @@ def server_figures(values: Mapping[str, float], given: Collection[str]) -> dict[
 
     seconds = get("write_seconds")
     mib = get("write_bw") * seconds
-    # until the application can continue after its last dump; it does not wait for the drain
-    visible = seconds - get("write_phase_drain")
+    # until the application can continue after its last dump; it waits for neither drain nor move
+    visible = seconds - get("write_phase_drain") - values.get("write_phase_move", 0.0)
     apparent = _over(mib, visible)
     found = {
         "apparent_bw": apparent,

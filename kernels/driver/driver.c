@@ -231,6 +231,7 @@ static int measure(io_session *s, io_sample *sample) {
     s->own_files = io_own_files(c);
     /* Always new files: overwriting is a different measurement. */
     if (s->what->write) status = io_remove_existing(s);
+    s->unmoved = s->what->write && io_has_phase(c->method, IO_PHASE_MOVE);
     for (uint64_t step = 0; s->what->write && step < c->steps && !status; step++) {
         status = one_step(s, step, rank, IO_WRITING, sample);
         if (!status) io_compute(s);

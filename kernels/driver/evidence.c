@@ -10,7 +10,7 @@
 
 void io_found_start(io_found *found, uint64_t steps, io_error *error) {
     *found = (io_found){.hints = MPI_INFO_NULL, .files = json_array()};
-    /* Each step has its phases and a series; the drain of a repeat uses the slot of a step. */
+    /* Each step has its phases and a series; drain and move of a repeat use slots of a step. */
     found->spans = calloc(steps * (IO_PHASES + IO_DIRECTIONS), sizeof *found->spans);
     if (!found->spans) io_fail(error, "out of memory for the times of %" PRIu64 " steps", steps);
 }

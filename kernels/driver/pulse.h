@@ -40,6 +40,7 @@ typedef enum {
     IO_AT_COMPUTE,
     IO_AT_SERVE,
     IO_AT_DRAIN,
+    IO_AT_MOVE,
     IO_AT_END,
     IO_PLACES
 } io_place;

@@ -243,7 +243,7 @@ static void note_times(io_replaying *r, io_sample *sample, double began, double 
     MPI_Allreduce(MPI_IN_PLACE, r->spent, (int)r->nphases * IO_DIRECTIONS, MPI_DOUBLE, MPI_MAX,
                   r->session->world->comm);
     for (int p = 0; p < IO_PHASES; p++) {
-        bool has = p != IO_PHASE_DEFINE && p != IO_PHASE_READ_DEFINE && p != IO_PHASE_DRAIN;
+        bool has = p != IO_PHASE_DEFINE && p != IO_PHASE_READ_DEFINE && !io_of_servers(p);
         r->seconds.begin[p] = has ? began : 0;
         r->seconds.end[p] = has ? ended : 0;
     }

@@ -118,7 +118,7 @@ void io_drop_caches(io_session *s) {
 /* The others may hang in a library: the process that ends the job removes the shared file. */
 static void remove_all_files(io_session *s) {
     for (uint64_t step = 0; io_may_remove(s, step); step++)
-        handle_step(s, step, true, UINT64_MAX, remove_file);
+        handle_step(s, step, true, s->unmoved ? 0 : UINT64_MAX, remove_file);
 }
 
 static void remove_directories(const io_session *s) {
@@ -162,7 +162,7 @@ int io_remove_all(io_session *s) {
     int status = 0;
     bool agreed = s->world->error.set; /* the message of an earlier failure stays */
     for (uint64_t step = 0; io_may_remove(s, step); step++)
-        handle_step(s, step, s->world->rank == 0, UINT64_MAX, remove_or_fail);
+        handle_step(s, step, s->world->rank == 0, s->unmoved ? 0 : UINT64_MAX, remove_or_fail);
     if (agreed)
         MPI_Barrier(s->world->comm);
     else

@@ -13,6 +13,7 @@ typedef enum {
     IO_PHASE_FLUSH,
     IO_PHASE_CLOSE,
     IO_PHASE_DRAIN,
+    IO_PHASE_MOVE,
     IO_PHASE_OPEN,
     IO_PHASE_READ_DEFINE,
     IO_PHASE_READ,
@@ -20,6 +21,14 @@ typedef enum {
     IO_PHASES
 } io_phase;
 enum { IO_WRITING, IO_READING, IO_DIRECTIONS };
+
+/* Does the phase belong to methods with servers only? */
+static inline bool io_of_servers(int phase) { return phase == IO_PHASE_DRAIN || phase == IO_PHASE_MOVE; }
+/* Has a method this phase? */
+static inline bool io_has_phase(const io_method *method, int phase) {
+    const io_server_functions *servers = method->servers;
+    return !io_of_servers(phase) || (servers && (phase == IO_PHASE_DRAIN || servers->move));
+}
 
 typedef struct {
     const char *name; /* of its direction */

@@ -23,7 +23,7 @@ void io_compute(const io_session *s) {
     }
 }
 
-/* Reduces the drain phase and the counters of the busiest server. */
+/* Reduces drain, move and the counters of the busiest server. */
 static void reduce(io_session *s, const io_seconds *mine, const io_queue_use *use, io_sample *sample) {
     double seconds[] = {use->busy, use->blocked};
     uint64_t bytes[] = {use->peak, use->limit, use->rss};
@@ -33,28 +33,35 @@ static void reduce(io_session *s, const io_seconds *mine, const io_queue_use *us
     sample->queue = (io_queue_use){seconds[0], seconds[1], bytes[0], bytes[1], bytes[2]};
 }
 
+/* Times one of its calls, on all clients. */
+static int phase(io_session *s, io_phase which, io_place place, io_queue_use *use, io_seconds *mine) {
+    const io_method *m = s->what->method;
+    io_ctx ctx = io_context(s->what, s->world, s->info[IO_WRITING]);
+    io_world_doing(s->world, io_phases[which].name, m->name, s->what->common.dir);
+    MPI_Barrier(s->world->comm);
+    io_now_at(s->world, place);
+    mine->begin[which] = io_wall_clock();
+    double began = MPI_Wtime();
+    mine->begun[which] = io_monotonic_seconds();
+    which == IO_PHASE_DRAIN ? m->servers->drain(&ctx, use) : m->servers->move(&ctx);
+    mine->ended[which] = io_monotonic_seconds();
+    mine->phase[which] = MPI_Wtime() - began;
+    mine->end[which] = io_wall_clock();
+    io_world_done(s->world);
+    return io_agree(s->world);
+}
+
 int io_drain(io_session *s, io_sample *sample) {
     const io_method *m = s->what->method;
     io_queue_use use = {0};
+    io_seconds mine = {0};
     double wall = 0;
-    if (m->servers) {
-        io_ctx ctx = io_context(s->what, s->world, s->info[IO_WRITING]);
-        io_world_doing(s->world, "drain", m->name, s->what->common.dir);
-        MPI_Barrier(s->world->comm);
-        io_now_at(s->world, IO_AT_DRAIN);
-        io_seconds mine = {.begin = {[IO_PHASE_DRAIN] = io_wall_clock()}};
-        double began = MPI_Wtime();
-        mine.begun[IO_PHASE_DRAIN] = io_monotonic_seconds();
-        m->servers->drain(&ctx, &use);
-        mine.ended[IO_PHASE_DRAIN] = io_monotonic_seconds();
-        mine.phase[IO_PHASE_DRAIN] = MPI_Wtime() - began;
-        mine.end[IO_PHASE_DRAIN] = io_wall_clock();
-        io_world_done(s->world);
-        if (io_agree(s->world)) return -1;
-        reduce(s, &mine, &use, sample);
-    }
-    double mine = MPI_Wtime() - s->began;
-    MPI_Allreduce(&mine, &wall, 1, MPI_DOUBLE, MPI_MAX, s->world->comm);
+    if (m->servers && phase(s, IO_PHASE_DRAIN, IO_AT_DRAIN, &use, &mine)) return -1;
+    if (io_has_phase(m, IO_PHASE_MOVE) && phase(s, IO_PHASE_MOVE, IO_AT_MOVE, &use, &mine)) return -1;
+    s->unmoved = false;
+    if (m->servers) reduce(s, &mine, &use, sample);
+    double since = MPI_Wtime() - s->began;
+    MPI_Allreduce(&since, &wall, 1, MPI_DOUBLE, MPI_MAX, s->world->comm);
     sample->between = wall > sample->seconds[IO_WRITING] ? wall - sample->seconds[IO_WRITING] : 0;
     return 0;
 }

@@ -20,6 +20,7 @@ struct io_session {
     bool own_files; /* one file per process; set by io_measure */
     /* The files of the first `created` steps belong to this run. No others are ever removed. */
     uint64_t created;
+    bool unmoved;             /* servers have not moved all to its place: what is there may be a user's */
     bool directory_was_there; /* existed before this run; it is kept */
     bool directory_is_own;    /* this run created --dir itself (direct.c) */
     double began;             /* when the repeat's first file was about to be created; 0: not yet */

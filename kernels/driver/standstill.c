@@ -27,6 +27,7 @@ static const char *const places[IO_PLACES] = {
     [IO_AT_COMPUTE] = "computing",
     [IO_AT_SERVE] = "serving",
     [IO_AT_DRAIN] = "draining",
+    [IO_AT_MOVE] = "moving files",
     [IO_AT_END] = "ending",
 };
 

@@ -13,10 +13,11 @@ const io_phase_name io_phases[IO_PHASES] = {
       [IO_PHASE_FLUSH] = {"flush",  IO_WRITING},
     [IO_PHASE_CLOSE] = {"close",  IO_WRITING},
       [IO_PHASE_DRAIN] = {"drain",  IO_WRITING},
-    [IO_PHASE_OPEN] = {"open",   IO_READING},
-      [IO_PHASE_READ_DEFINE] = {"define", IO_READING},
-    [IO_PHASE_READ] = {"read",   IO_READING},
-      [IO_PHASE_READ_CLOSE] = {"close",  IO_READING},
+    [IO_PHASE_MOVE] = {"move",   IO_WRITING},
+      [IO_PHASE_OPEN] = {"open",   IO_READING},
+    [IO_PHASE_READ_DEFINE] = {"define", IO_READING},
+      [IO_PHASE_READ] = {"read",   IO_READING},
+    [IO_PHASE_READ_CLOSE] = {"close",  IO_READING},
 };
 
 #define VALUES (sizeof(io_seconds) / sizeof(double))

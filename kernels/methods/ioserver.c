@@ -9,7 +9,8 @@
  *   send buffer of the client;
  * - sync: the servers will make the file durable after writing all of it;
  * - close: all data has left the client, so that sending does not delay computing;
- * - drain: all files are closed, and durable if sync was called.
+ * - drain: all files are closed, and durable if sync was called;
+ * - move (--local): they are at their places, moved there from the nodes' folders.
  * A queue has a limit in bytes: a client whose data does not fit waits; nothing fails or grows. Clients
  * themselves read data back, from the inner method's files. */
 #include <stdlib.h>
@@ -22,12 +23,13 @@ extern const io_method io_method_ioserver;
 
 #define MIN_QUEUE 4096
 
-enum { PROCESSES = 1, LIMIT, SEND, INNER };
+enum { PROCESSES = 1, LIMIT, SEND, INNER, LOCAL };
 static const io_option options[] = {
     {"io-processes", PROCESSES, "N", "number of I/O processes (default 1)"},
     {"queue-limit", LIMIT, "SIZE", "maximum size of each I/O process's queue (default 64m)"},
     {"send", SEND, "HOW", "copy (through a send buffer) or zero-copy (default)"},
     {"inner", INNER, "M", "method used by the I/O processes (default posix)"},
+    {"local", LOCAL, "DIR", "write into a folder of the node, and move the files later (default: no)"},
     {0},
 };
 
@@ -50,10 +52,12 @@ static int option(void *state, int letter, const char *value, io_error *error) {
     case PROCESSES: return io_parse_count("--io-processes", value, &s->processes, error);
     case SEND: return set_send(s, value, error);
     case INNER: s->inner_name = value; return 0;
+    case LOCAL: s->local = value; return 0;
     default: return io_parse_size("--queue-limit", value, &s->limit, error);
     }
 }
 
+static const io_server_functions moving_servers;
 static int dataset_offset(io_file *file, int dataset, uint64_t *offset);
 static int locate(io_file *file, const io_part *part, uint64_t local, uint64_t index, uint64_t *offset);
 static int hints(io_file *file, MPI_Info *used);
@@ -65,6 +69,11 @@ static int check_schema(const io_schema *schema, const io_choice *choice, io_err
     io_choice inner = *choice;
     inner.state = s->inner_state;
     if (s->inner->check_schema && s->inner->check_schema(schema, &inner, error)) return -1;
+    if (s->local && !(s->inner->traits & IO_FILE_PER_PROCESS))
+        return io_fail_usage(error,
+                             "--local: a node's folder can hold only a process's own files, but method %s "
+                             "writes shared ones or folders; omit it, or use --inner posix",
+                             s->inner->name);
     if (!compound || s->inner->traits & IO_JUST_DATA) return 0;
     return io_fail_usage(error,
                          "--inner %s: I/O processes forward plain bytes, and data set %s is a compound; use "
@@ -97,6 +106,7 @@ static int configure(void *state, uint64_t processes, io_method_lookup *find, io
                              (unsigned long long)s->limit, MIN_QUEUE);
     s->piece = s->limit / 4 < PIECE ? s->limit / 4 : PIECE;
     s->mine = mine;
+    if (s->local) mine->servers = &moving_servers;
     mine->traits = s->inner->traits & ~(unsigned)IO_WRITES_INDEPENDENTLY;
     mine->extension = s->inner->extension;
     mine->check_hint = s->inner->check_hint;
@@ -109,8 +119,9 @@ static int configure(void *state, uint64_t processes, io_method_lookup *find, io
 
 static json_t *describe(const void *state) {
     const ioserver *s = state;
-    return json_pack("{s:I,s:I,s:s,s:s}", "io_processes", (json_int_t)s->processes, "queue_limit",
-                     (json_int_t)s->limit, "send", s->copy ? "copy" : "zero-copy", "inner", s->inner->name);
+    return json_pack("{s:I,s:I,s:s,s:s,s:s*}", "io_processes", (json_int_t)s->processes, "queue_limit",
+                     (json_int_t)s->limit, "send", s->copy ? "copy" : "zero-copy", "inner", s->inner->name,
+                     "local", s->local);
 }
 
 static uint64_t count(const void *state) { return ((const ioserver *)state)->processes; }
@@ -287,13 +298,20 @@ static int close_file(io_file *file) {
     return status;
 }
 
-static int drain(const io_ctx *ctx, io_queue_use *use) {
+static int ask_all(const io_ctx *ctx, request_kind request, io_queue_use *use) {
     ioserver *s = ctx->state;
     for (int i = 0; i < s->nmine; i++)
-        if (ioserver_send(ctx, s->servers[i], &(header){.request = REQUEST_DRAIN}, NULL)) return -1;
+        if (ioserver_send(ctx, s->servers[i], &(header){.request = request}, NULL)) return -1;
     /* Does not wait for the sends: the answers imply them. */
     int status = ioserver_wait_answers(ctx, use);
     return status ? status : ioserver_wait_sent(ctx);
+}
+
+static int drain(const io_ctx *ctx, io_queue_use *use) { return ask_all(ctx, REQUEST_DRAIN, use); }
+
+static int move(const io_ctx *ctx) {
+    io_queue_use ignored;
+    return ask_all(ctx, REQUEST_MOVE, &ignored);
 }
 
 /* Of a file being read. */
@@ -327,6 +345,16 @@ static const io_server_functions own_servers = {
     .serve = ioserver_serve,
     .stop = stop,
     .drain = drain,
+};
+
+static const io_server_functions moving_servers = {
+    .count = count,
+    .backend = backend,
+    .start = start,
+    .serve = ioserver_serve,
+    .stop = stop,
+    .drain = drain,
+    .move = move,
 };
 
 const io_method io_method_ioserver = {

@@ -15,6 +15,7 @@ typedef enum {
     REQUEST_SYNC,
     REQUEST_CLOSE,
     REQUEST_DRAIN,
+    REQUEST_MOVE,
     REQUEST_STOP
 } request_kind;
 
@@ -27,7 +28,7 @@ typedef struct {
     io_part part;   /* write */
 } header;
 
-/* From a server: the answer to a drain, or a failure. */
+/* From a server: the answer to a drain or a move, or a failure. */
 typedef struct {
     bool failed;
     io_queue_use use;
@@ -49,6 +50,7 @@ typedef struct {
     /* The options. */
     uint64_t processes, limit;
     bool copy;
+    const char *local;             /* the folder of each node to write into; NULL: at once in place */
     const char *inner_name;        /* as given; NULL: the default */
     const io_method *inner, *mine; /* mine: the run's copy of this method */
     void *inner_state;             /* the inner method's options, which have their defaults */
@@ -107,6 +109,21 @@ int ioserver_send_start(const io_ctx *ctx);
 int ioserver_send(const io_ctx *ctx, int server, const header *head, const void *bytes);
 int ioserver_wait_sent(const io_ctx *ctx);                       /* until all data has left */
 int ioserver_wait_answers(const io_ctx *ctx, io_queue_use *use); /* to a drain, from all its servers */
+
+/* ioserver_move.c: a file of a server in its node's folder. */
+typedef struct {
+    char from[IO_MAX_PATH],
+        part[IO_MAX_PATH]; /* part: name of the copy while it is made, "" if there is none */
+    int in, out;           /* -1: not open */
+} moving;
+/* A new folder in --local, for this server alone. */
+int ioserver_make_folder(const io_ctx *ctx, char folder[IO_MAX_PATH]);
+/* Sets the name to write to. */
+void ioserver_moving_start(moving *m, const char *folder, uint64_t number, int client);
+/* Moves a piece: 1 if there is more, 0 when the file is at `to`. `buffer`: of PIECE bytes. */
+int ioserver_move(moving *m, const io_ctx *ctx, const char *to, bool sync, char *buffer);
+/* Removes what is left of it on the node, and an incomplete copy. */
+void ioserver_moving_stop(moving *m);
 
 /* ioserver_serve.c */
 int ioserver_serve(const io_ctx *ctx);

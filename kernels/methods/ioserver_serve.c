@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The main loop of a server: receive while the queue has room and messages arrive, else write the first entry
- * of the queue, else wait. It receives nothing during a call of the inner method, so pieces are small. After
- * a failure it tells all clients, and receives and drops what still arrives, so that no client hangs. */
+ * of the queue, else move a file, else wait. It receives nothing during a call of the inner method, so pieces
+ * are small. After a failure it tells all clients, and receives and drops what still arrives, so that no
+ * client hangs. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -20,6 +21,8 @@ typedef struct served {
     io_schema schema;
     io_ctx ctx;
     io_file *file; /* NULL: closed */
+    moving moving; /* with --local */
+    bool moved;
 } served;
 
 /* A header whose data has no room in the queue yet. */
@@ -35,7 +38,9 @@ typedef struct {
     queue queue;
     served *files;
     waiting *first, **last;
-    int drains, stops, status;
+    int drains, moves, stops, status;
+    char folder[IO_MAX_PATH]; /* with --local; "" before its first file */
+    char *buffer;             /* of PIECE bytes */
     bool told, keep;
     news alarm;
     double began, idle, blocked, blocked_since; /* began: 0 if nothing happened since the last drain */
@@ -90,7 +95,13 @@ static int create(server *s, entry *e) {
         f->ctx.rank = 0;
         f->ctx.size = 1;
     }
-    return io_method_create(s->method->inner, &f->ctx, f->packed, &f->schema, &f->file);
+    const char *path = f->packed;
+    if (s->method->local) {
+        if (!s->folder[0] && ioserver_make_folder(s->ctx, s->folder)) return -1;
+        ioserver_moving_start(&f->moving, s->folder, f->number, f->client);
+        path = f->moving.from;
+    }
+    return io_method_create(s->method->inner, &f->ctx, path, &f->schema, &f->file);
 }
 
 static int write_piece(server *s, entry *e) {
@@ -123,10 +134,46 @@ static void forget_files(server *s, bool remove) {
     while (s->files) {
         served *f = s->files;
         s->files = f->next;
-        if (remove) unlink(f->packed);
+        if (s->method->local && !f->moved)
+            ioserver_moving_stop(&f->moving);
+        else if (remove)
+            unlink(f->packed);
         free(f->packed);
         free(f);
     }
+}
+
+/* Moves a piece of the first closed file that is still on the node: 1, 0 if there is none, or -1. */
+static int move_piece(server *s) {
+    served *f = s->files;
+    while (f && (f->file || f->moved)) f = f->next;
+    if (!s->method->local || s->told || !f) return 0;
+    if (!s->buffer && !(s->buffer = malloc(PIECE)))
+        return io_fail(s->ctx->error, "out of memory for a buffer of %llu bytes", (unsigned long long)PIECE);
+    int more = ioserver_move(&f->moving, s->ctx, f->packed, f->sync, s->buffer);
+    f->moved = !more;
+    return more < 0 ? -1 : 1;
+}
+
+static int answer(server *s, news *n) {
+    int code = 0;
+    for (int i = 0; i < s->method->nmine && !code; i++)
+        code = MPI_Send(n, sizeof *n, MPI_BYTE, s->method->clients[i], NEWS_TAG, s->method->link);
+    return code ? io_fail_mpi(s->ctx->error, "MPI_Send", "a message to a client", code) : 0;
+}
+
+/* All files are closed: moves what is left of them. */
+static int move_rest(server *s, entry *e) {
+    (void)e;
+    int more = 1;
+    if (++s->moves < s->method->nmine) return 0;
+    while (more > 0) more = move_piece(s);
+    news n = {.use = {.limit = s->queue.limit}};
+    if (more < 0 || answer(s, &n)) return -1;
+    forget_files(s, false);
+    s->moves = 0;
+    s->began = 0;
+    return 0;
 }
 
 /* Everything is written: tells all clients of this server, and resets the counters. */
@@ -139,11 +186,8 @@ static int drain(server *s, entry *e) {
     news n = {
         .use = {wall - s->idle, s->blocked, s->queue.peak, s->queue.limit, (uint64_t)usage.ru_maxrss * 1024}
     };
-    int code = 0;
-    for (int i = 0; i < s->method->nmine && !code; i++)
-        code = MPI_Send(&n, sizeof n, MPI_BYTE, s->method->clients[i], NEWS_TAG, s->method->link);
-    if (code) return io_fail_mpi(s->ctx->error, "MPI_Send", "a message to a client", code);
-    forget_files(s, false);
+    if (answer(s, &n)) return -1;
+    if (!s->method->local) forget_files(s, false);
     s->drains = 0;
     s->queue.peak = 0;
     s->began = s->idle = s->blocked = 0;
@@ -152,7 +196,7 @@ static int drain(server *s, entry *e) {
 
 static int (*const doing[])(server *, entry *) = {
     [REQUEST_CREATE] = create,    [REQUEST_WRITE] = write_piece, [REQUEST_SYNC] = sync_file,
-    [REQUEST_CLOSE] = close_file, [REQUEST_DRAIN] = drain,
+    [REQUEST_CLOSE] = close_file, [REQUEST_DRAIN] = drain,       [REQUEST_MOVE] = move_rest,
 };
 
 static void do_first(server *s) {
@@ -245,12 +289,17 @@ int ioserver_serve(const io_ctx *ctx) {
         bool heard = false;
         while (receive_header(&s)) heard = true, admit(&s);
         if (admit(&s) || heard) continue;
-        if (s.queue.first)
+        if (s.queue.first) {
             do_first(&s);
-        else if (s.stops < m->nmine)
-            idle(&s);
+            continue;
+        }
+        int moves = s.stops < m->nmine ? move_piece(&s) : 0;
+        if (moves < 0) fail(&s);
+        if (!moves && s.stops < m->nmine) idle(&s);
     }
     forget_files(&s, s.status && !s.keep);
     ioserver_queue_stop(&s.queue);
+    if (s.folder[0]) rmdir(s.folder);
+    free(s.buffer);
     return s.status;
 }

@@ -30,11 +30,12 @@ static json_t *stretches_json(const io_sample *s, int direction, const char *con
     return all;
 }
 
-static json_t *direction_json(const io_sample *s, int direction, bool ran, const char *const *names) {
+static json_t *direction_json(const io_sample *s, const io_method *method, int direction, bool ran,
+                              const char *const *names) {
     if (!ran) return json_null();
     json_t *phases = json_object();
     for (int p = 0; p < IO_PHASES; p++)
-        if (io_phases[p].direction == direction && (p != IO_PHASE_DRAIN || s->queue.limit))
+        if (io_phases[p].direction == direction && io_has_phase(method, p))
             json_object_set_new(phases, io_phases[p].name, phase_json(s, p));
     json_t *all =
         json_pack("{s:f,s:f,s:I,s:o}", "seconds", s->seconds[direction], "bandwidth", s->bandwidth[direction],
@@ -75,7 +76,8 @@ static json_t *latency_json(const io_call_times *t) {
 }
 
 static json_t *run_direction_json(const io_report *r, uint64_t repeat, int direction, bool ran) {
-    json_t *all = direction_json(&r->samples[repeat], direction, ran, r->run->what.pattern->stretches);
+    json_t *all = direction_json(&r->samples[repeat], r->run->what.method, direction, ran,
+                                 r->run->what.pattern->stretches);
     json_t *spans = ran ? json_array() : NULL;
     for (uint64_t i = 0; ran && i < r->found->nspans; i++) {
         const io_span *span = &r->found->spans[i];
@@ -92,7 +94,8 @@ static json_t *run_direction_json(const io_report *r, uint64_t repeat, int direc
 /* Writing by the inner method alone; NULL if not measured. */
 static json_t *direct_json(const io_report *r, uint64_t i) {
     if (!r->direct) return NULL;
-    json_t *all = direction_json(&r->direct[i], IO_WRITING, true, r->run->what.pattern->stretches);
+    json_t *all = direction_json(&r->direct[i], io_method_backend(&r->run->what, NULL), IO_WRITING, true,
+                                 r->run->what.pattern->stretches);
     json_object_set_new(all, "verified", json_integer((json_int_t)r->direct[i].verified));
     return all;
 }

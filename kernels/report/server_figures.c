@@ -10,9 +10,10 @@
 
 static bool served(const io_report *r) { return r->run->what.write && r->run->what.method->servers; }
 
-/* Seconds until the application can continue after its last dump, without the drain. */
+/* Seconds until the application can continue after its last dump, without drain and move. */
 static double until_closed(const io_report *r, uint64_t i) {
-    return r->samples[i].seconds[IO_WRITING] - r->samples[i].phase[IO_PHASE_DRAIN].max;
+    const io_sample *s = &r->samples[i];
+    return s->seconds[IO_WRITING] - s->phase[IO_PHASE_DRAIN].max - s->phase[IO_PHASE_MOVE].max;
 }
 
 static double apparent_bw(const io_report *r, uint64_t i) {

@@ -41,7 +41,7 @@ static void phases(const io_report *r) {
         bool writing = io_phases[p].direction == IO_WRITING;
         io_time sum = {0};
         if (!(writing ? r->run->what.write : r->run->what.read)) continue;
-        if (p == IO_PHASE_DRAIN && !r->run->what.method->servers) continue;
+        if (!io_has_phase(r->run->what.method, p)) continue;
         for (uint64_t i = 0; i < r->done; i++) add(&sum, r->samples[i].phase[p]);
         line(r, writing, io_phases[p].name, sum);
         putchar('\n');
