@@ -27,6 +27,7 @@ SKEW = 300.0
 COUNTED = ("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs")
 # Smaller files may be inside inodes, or in blocks read for something else.
 LEAST_READ = 2**20
+LARGE = ("fpp", "shared")  # ceilings
 COLD = 0.9  # at least this part of what is read cold comes from storage
 IN_NO_PHASE = ("readdir", "stat", "remove")
 
@@ -104,12 +105,18 @@ def _beside_seconds(document: Json, sample: Json) -> float:
     """The time of ceilings and direct writing, which run between repeats."""
     direct: float = sample["direct"]["seconds"] if sample.get("direct") else 0.0
     amount = ceiling_bytes(document)
-    bandwidths = [b for kind in (sample["ceilings"] or {}).values() for b in kind.values() if b]
-    return direct + sum(float(amount / bandwidth / MIB) for bandwidth in bandwidths)
+    large = ((kind[side], passes) for kind, passes in large_ceilings(sample) for side, _ in SIDES)
+    return direct + sum(float(passes * amount / b / MIB) for b, passes in large if b)
+
+
+def large_ceilings(sample: Json) -> list[tuple[Json, int]]:
+    """Of large transfers: what was measured, in so many passes."""
+    found = sample["ceilings"] or {}
+    return [(found[kind], found[kind].get("passes", 1)) for kind in LARGE if kind in found]
 
 
 def ceiling_bytes(document: Json) -> int:
-    """For one direction of one kind: each process's share as large as the largest of a step."""
+    """For a pass of one direction and kind: each process's share as large as a step's largest."""
     return int(document["memory"]["data"] * clients(document))
 
 
@@ -156,8 +163,8 @@ def against_the_caches(document: Json, outside: Outside | None) -> Iterator[str]
     if kind not in COUNTED or "compress" in (mount.get("options") or "") or not outside:
         return
     own = sum(stored_bytes(document) for sample in document["samples"] if sample["read"])
-    ceilings = [one["ceilings"] or {} for one in document["samples"]]
-    beside = sum(bool(kind["read"]) for one in ceilings for kind in one.values())
+    ceilings = [one for sample in document["samples"] for one in large_ceilings(sample)]
+    beside = sum(passes for kind, passes in ceilings if kind["read"])
     for what, wanted, found in (
         ("", own, outside.storage_read),
         (" of the ceilings", beside * ceiling_bytes(document), outside.ceilings_read),

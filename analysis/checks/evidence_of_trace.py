@@ -15,6 +15,7 @@ from ..replay.extents import union
 from .arithmetic import MIB, Json, clients
 from .calls_in_trace import against_the_calls
 from .evidence import (
+    LARGE,
     SECONDS,
     SIDES,
     SKEW,
@@ -265,26 +266,28 @@ def _ceilings(document: Json, files: list[FileTrace]) -> Iterator[str]:
     """Both kinds, both directions: bytes as stated, and no faster than their calls."""
     measured = [sample["ceilings"] for sample in document["samples"] if sample["ceilings"]]
     amount = ceiling_bytes(document)
-    for kind in ("fpp", "shared"):
+    for kind in LARGE:
         of_kind = [file for file in files if f"-{kind}" in file.path.rpartition("/")[2]]
         for side, word in SIDES:
-            bandwidths = [one[kind][side] for one in measured if one[kind][side]]
-            wanted = amount * len(bandwidths)
+            known = [one[kind] for one in measured if one[kind][side]]
+            passes = sum(one.get("passes", 1) for one in known)
+            wanted = amount * passes
             found = sum(file.count(f"BYTES_{word}") for file in of_kind)
             if found < wanted:
                 yield f"ceilings: of {wanted} bytes to {side} ({kind}) the trace has {found}"
                 return
-            seconds = sum(amount / bandwidth / MIB for bandwidth in bandwidths)
+            seconds = sum(one.get("passes", 1) * amount / one[side] / MIB for one in known)
             transfers = -(-document["memory"]["data"] // CEILING_CALL) * clients(document)
-            most = 2 * transfers * len(bandwidths)  # a call may move less than it was asked for
+            most = 2 * transfers * passes  # a call may move less than it was asked for
             calls = sum(file.count(f"{side.upper()}S") for file in of_kind)
-            if bandwidths and calls > most:
+            if known and calls > most:
                 yield f"ceilings ({kind}): expected at most {most} calls to {side}, found {calls}"
                 return
-            if bandwidths:
+            if known:
                 yield from _quick(f"ceilings ({kind})", of_kind, seconds, side)
         if measured:
-            yield from _unflushed(document, f"ceilings ({kind})", of_kind, len(measured))
+            repeats = sum(one[kind].get("passes", 1) for one in measured)
+            yield from _unflushed(document, f"ceilings ({kind})", of_kind, repeats)
 
 
 def _quick(what: str, files: list[FileTrace], seconds: float, side: str) -> Iterator[str]:

@@ -5,7 +5,7 @@
 from typing import Any
 
 from ..errors import NothingFoundError
-from ..session.peaks import DISTURBED
+from ..session.peaks import DISTURBED, ROBUST
 from ..statistics.interval import of_median
 from ..store import database as store
 from ..store.database import Where
@@ -15,6 +15,8 @@ from .selection import CASE, condition
 
 Row = dict[str, Any]
 
+PLAIN = "ceilings_files_"  # what a peak test did to plain files
+RATES = ("series_create_rate", "series_stat_rate", "series_remove_rate")
 PEAK = ("pattern", "scale", "method", "mode", "variant", "hints", "stack", "fs", "processes",
         "quantity", "value", "peak", "unit", "efficiency", "low", "high", "samples",
         "left_out")  # fmt: skip
@@ -38,35 +40,49 @@ def _or_raise(rows: list[Row], question: Question, what: str) -> list[Row]:
 def with_peak(connection: Any, where: Where, question: Question) -> list[Row]:
     """The share of the session's peak (session/peaks.py) that each case reached. A job is one
     sample: the median of its repeats. `left_out`: the number of disturbed jobs, which do not count;
-    if no other is left, `efficiency` is None and `value` is of all."""
+    if no other is left, `efficiency` is None and `value` is of all. Of small files it is the share
+    of plain ones, of a peak test, that count."""
     chosen = _chosen(connection, where, question)
     case = ", ".join(f'"{name}"' for name in CASE)
+    rates = ", ".join(f"'{name}'" for name in RATES)
     place = "session, system, partition, fs, processes, caches"
     found = store.rows(
         connection,
-        f"""WITH jobs AS (SELECT {case}, caches, payload_bytes, quantity, started, session, run,
+        f"""WITH every AS (SELECT {case}, caches, payload_bytes, quantity, started, session, run,
                 if(quantity = 'write_bw', fsync, false) AS flushed, median(value) AS value,
                 any_value(document) AS document
-            FROM records WHERE {chosen.sql} AND quantity IN ('write_bw', 'read_bw') GROUP BY ALL),
-        peaks AS (SELECT {place}, run, starts_with(quantity, 'ceiling') AS own,
-                if(own, replace(quantity, 'ceiling_fpp_', '') || '_bw', quantity) AS quantity,
-                if(ends_with(quantity, 'read') OR quantity = 'read_bw', false, fsync) AS flushed,
+            FROM records WHERE {chosen.sql} AND quantity IN ('write_bw', 'read_bw', {rates})
+            GROUP BY ALL),
+        jobs AS (SELECT * FROM every QUALIFY quantity IN ({rates})
+            OR NOT bool_or(quantity IN ({rates})) OVER (PARTITION BY session, run)),
+        peaks AS (SELECT {place}, run, is_peak, starts_with(quantity, 'ceiling') AS own,
+                CASE WHEN starts_with(quantity, '{PLAIN}')
+                    THEN replace(quantity, '{PLAIN}', 'series_') || '_rate'
+                    WHEN own THEN replace(quantity, 'ceiling_fpp_', '') || '_bw'
+                    ELSE quantity END AS quantity,
+                quantity IN ('write_bw', 'ceiling_fpp_write') AND fsync AS flushed,
                 if(own OR is_peak, NULL, payload_bytes) AS least,
                 if(any_value(is_peak), max(value), median(value)) AS value
             FROM records WHERE {store.GOOD} AND session IN (SELECT session FROM jobs) AND value > 0
             AND (quantity IN ('ceiling_fpp_write', 'ceiling_fpp_read')
-                OR method = 'posix' AND quantity IN ('write_bw', 'read_bw')) GROUP BY ALL),
-        known AS (SELECT j.*, max(p.value) AS peak,
-                coalesce(max(p.value) FILTER (p.own AND p.run = j.run) < {DISTURBED} * max(p.value),
-                    false) AS slow
+                OR starts_with(quantity, '{PLAIN}')
+                OR method = 'posix' AND quantity IN ('write_bw', 'read_bw', {rates})
+                AND NOT (is_peak AND run IN (SELECT run FROM records
+                    WHERE is_peak AND quantity = 'ceiling_fpp_write'
+                    AND session IN (SELECT session FROM jobs)))) GROUP BY ALL),
+        known AS (SELECT j.*, greatest(max(p.value) FILTER (p.is_peak OR NOT p.own),
+                    quantile_disc(p.value, {ROBUST}) FILTER (p.own AND NOT p.is_peak)) AS peak,
+                max(p.value) FILTER (p.own AND p.run = j.run) AS mine
             FROM jobs j JOIN peaks p USING ({place}, quantity, flushed)
-            WHERE p.least IS NULL OR p.least >= j.payload_bytes GROUP BY ALL)
+            WHERE p.least IS NULL OR p.least >= j.payload_bytes GROUP BY ALL HAVING bool_or(p.own)
+                OR j.quantity NOT IN ({rates})),
+        judged AS (SELECT *, coalesce(mine < {DISTURBED} * peak, false) AS slow FROM known)
         SELECT {case}, quantity, median(peak) AS peak,
             coalesce(median(value) FILTER (NOT slow), median(value)) AS value,
             coalesce(list(value / peak ORDER BY started, session, run) FILTER (NOT slow), [])
                 AS parts,
             count(*) FILTER (slow) AS left_out, any_value(document) AS document
-        FROM known GROUP BY ALL ORDER BY {case}, quantity DESC""",
+        FROM judged GROUP BY ALL ORDER BY {case}, quantity DESC""",
         chosen.values,
     )
     rows = []
@@ -74,7 +90,8 @@ def with_peak(connection: Any, where: Where, question: Question) -> list[Row]:
         document, parts = row.pop("document"), row.pop("parts")
         part = of_median(parts, in_turn=True) if parts else None
         rows.append({
-            **row, "unit": "MiB/s", "efficiency": part and part.value, "low": part and part.low,
+            **row, "unit": "files/s" if row["quantity"] in RATES else "MiB/s",
+            "efficiency": part and part.value, "low": part and part.low,
             "high": part and part.high, "samples": part.counted if part else "disturbed",
             "document": document,
         })  # fmt: skip

@@ -26,16 +26,8 @@ _FILES: dict[Ceiling, str] = {"fpp": "a file per process", "shared": "one shared
 
 def of_cases(connection: Any, where: store.Where) -> list[Row]:
     """The share of the practical peak that each verified case reached, None where the machine was
-    disturbed; empty if no ceiling was measured. Patterns of many small files are left out: their
-    bandwidth is not the point."""
-    many = store.rows(
-        connection,
-        f"""SELECT DISTINCT pattern FROM records
-        WHERE {where.sql} AND quantity = 'series_create_rate'""",
-        where.values,
-    )
+    disturbed; empty if no ceiling was measured."""
     where = where.also("verdict = 'verified'")
-    where = where.also("NOT list_contains(?, pattern)", [row["pattern"] for row in many])
     try:
         return compare_references.with_peak(connection, where, Question(""))
     except NothingFoundError:
@@ -61,7 +53,7 @@ def why_above(row: SessionRow, ceiling: Ceiling, direction: Direction) -> str:
     if share is None or share.value <= 1:
         return ""
     said = (
-        f"the highest of {share.count} peaks of the session was {share.peak:.0f} MiB/s "
+        f"the session's peak, of {share.count} jobs, was {share.peak:.0f} MiB/s "
         f"({_FILES[ceiling]}), and {row.run.call} reached {share.value * share.peak:.0f}"
     )
     times = [sample.values.get(f"{direction}_seconds") for sample in row.samples]

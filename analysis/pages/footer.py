@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from iogauge.common.run_folder import STDERR
+from iogauge.common.text import percent
 
 from ..session.model import DIRECTIONS, LATENCY, Run
 from ..session.rows import Row, Table
@@ -18,6 +19,7 @@ CACHES = {
     "memory": "memory: the file system is memory itself",
 }
 
+SMALL = {"small": "accesses of 4 KiB", "files": "plain files"}
 NAMED = 3  # cases that failed for the same reason and are named one by one
 
 
@@ -98,9 +100,15 @@ def peak_lines(table: Table) -> list[str]:
     for of, peak in table.highest.all().items():
         about = [of.fs, of_processes(of.processes), files[of.ceiling], of.direction]
         about += ["fsync"] if of.fsync else []
-        value = f"{bandwidth_text(peak.value)} ({peak.source}, the highest of {peak.jobs})"
+        value = f"{bandwidth_text(peak.value)} ({peak.source}, of {peak.jobs} jobs)"
         lines.append(f"{', '.join(about)}: {value}")
-    return lines
+    small: dict[str, list[str]] = defaultdict(list)
+    for (_, _, fs, processes, name), rate in sorted(table.highest.rates.items()):
+        kind, what = name.split("_")
+        small[f"{fs}, {of_processes(processes)}, {SMALL[kind]} a second"].append(
+            f"{what} {rate:.0f}"
+        )
+    return lines + [f"{about}: {', '.join(of)}" for about, of in small.items()]
 
 
 def published_lines(table: Table) -> list[str]:
@@ -115,7 +123,11 @@ def rate_lines(table: Table) -> list[str]:
     for row in table.ran:
         run = row.run
         if row.rates:
-            rates = ", ".join(f"{name} {rate:.0f}" for name, rate in row.rates.items())
+            rates = ", ".join(
+                f"{name} {rate:.0f}" + (f" ({percent(rate / peak)} of plain files)" if peak else "")
+                for name, rate in row.rates.items()
+                for peak in [table.highest.rate(run, name)]
+            )
             what = " ".join(word for word in (run.pattern, run.method, row.label) if word)
             lines.append(f"{run.fs}, {run.stack}, {what}, {run.processes} processes: {rates}")
     return lines

@@ -22,6 +22,7 @@ from iogauge.common.text import one_line, plain_all
 from ..errors import MalformedDocumentError, StoppedRunError, UnknownSchemaError
 from .model import CEILINGS, DIRECTIONS, LATENCY, OPERATIONS, Result, Sample
 
+SMALL = ("small", "files")  # of the ceilings: a second
 LEAST = 1e-9  # MiB/s, files/s: keeps ratios finite
 
 
@@ -116,7 +117,9 @@ def _sample(entry: dict[str, Any], summary: Mapping[str, Any]) -> Sample:
         if entry.get(direction) and (value := (given.get(ceiling) or {}).get(direction))
     }
     known = [name for name, value in summary.items() if value is not None]
-    return Sample(int(entry["repeat"]), write, read, ceilings, _values(entry, known))
+    small = {name: given[name] for name in SMALL if name in given}
+    values = _values({**entry, "ceilings": small}, known)
+    return Sample(int(entry["repeat"]), write, read, ceilings, values)
 
 
 def _values(entry: dict[str, Any], given: Collection[str]) -> dict[str, float]:
@@ -134,7 +137,7 @@ def _values(entry: dict[str, Any], given: Collection[str]) -> dict[str, float]:
             part = part["max"]  # the others waited for the slowest process
         if isinstance(part, dict):
             for key, inner in part.items():
-                if key not in (("latency",) if name else ("repeat", "ceilings")):
+                if key not in (("latency",) if name else ("repeat",)):
                     walk(f"{name}_{_SHORT.get(key, key)}" if name else key, inner)
         elif isinstance(part, int | float) and not isinstance(part, bool) and abs(part) < MOST:
             values[name] = float(part)

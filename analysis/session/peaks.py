@@ -8,7 +8,7 @@ beside a case say only whether the machine was disturbed then.
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -19,6 +19,9 @@ Source = Literal["peak test", "same job", "case"]
 Found = tuple[float, float, Source]  # for cases of how many bytes at most; MiB/s
 # A job whose own ceiling is below this fraction of the session's peak was disturbed.
 DISTURBED = 0.5
+PLAIN = ("create", "stat", "remove")
+ROBUST = 0.9  # the part of the jobs' ceilings that are not above the peak
+SMALL = "ceilings_"  # of the names of what small accesses and files reached
 SHORT = 0.1  # seconds: from shorter repeats no advice follows
 
 # The ceiling's transfers: to a file per process, or to one shared file.
@@ -39,7 +42,7 @@ class Conditions(NamedTuple):
 
 
 class SessionPeak(NamedTuple):
-    """The highest of so many jobs, MiB/s, and what measured it. `varied`: the best peak
+    """From so many jobs, MiB/s, and what measured it. `varied`: the best peak
     test over the worst; 1 if there are fewer than two."""
 
     value: float
@@ -53,22 +56,33 @@ BOTH = tuple(product(CEILINGS, DIRECTIONS))
 
 
 class Highest:
-    """The session's peaks, MiB/s: the highest over the best repeats of peak tests, and the medians
-    of ceilings and of POSIX cases that move at least as many bytes. By medians, one lucky repeat
-    of a case sets no peak."""
+    """The session's peaks, MiB/s: the highest over the best repeats of peak tests, what a tenth of
+    the jobs' ceilings reach, and the medians of POSIX cases that move at least as many bytes. So
+    one lucky moment sets no peak. A peak test's ceilings last, its own repeats do not."""
 
     def __init__(self, runs: Iterable[Run]) -> None:
         self._found: dict[Conditions, list[Found]] = defaultdict(list)
         self._of: dict[tuple[object, ...], SessionPeak | None] = {}
         self._runs: list[Run] = []
+        self.rates: dict[tuple[str, str, str, int, str], float] = {}  # the last: files_create
         for run in runs:
             if run.status != "ok" or run.result is None:
                 continue
             self._runs.append(run)
             for which in BOTH:
                 if own := beside(run, *which):
-                    self._found[_conditions(run, *which)].append((math.inf, own, "same job"))
-            for direction in DIRECTIONS:
+                    source: Source = "peak test" if run.is_peak else "same job"
+                    self._found[_conditions(run, *which)].append((math.inf, own, source))
+            for name, value in chain(*(s.values.items() for s in run.samples)):
+                if name.startswith(SMALL):
+                    key = (*_place(run), name.removeprefix(SMALL))
+                    self.rates[key] = max(value, self.rates.get(key, 0.0))
+            for name in PLAIN if run.method == "posix" else ():
+                if own := run.result.rates.get(name):
+                    key = (*_place(run), f"files_{name}")
+                    self.rates[key] = max(own, self.rates.get(key, 0.0))
+            lasted = run.is_peak and beside(run, "fpp", "write")
+            for direction in () if lasted or run.result.rates else DIRECTIONS:
                 reached = Spread.of(filter(None, (s.bandwidth(direction) for s in run.samples)))
                 if reached and run.method in CEILING_OF:
                     size, case = run.result.payload_bytes, reached.median
@@ -84,10 +98,19 @@ class Highest:
         if key not in self._of:
             known = self._found.get(key[0], [])
             fits = [(value, source) for least, value, source in known if least >= size]
+            own = sorted(value for value, source in fits if source == "same job")
+            most = own[math.ceil(ROBUST * len(own)) - 1] if own else 0.0
             tests = [value for value, source in fits if source == "peak test"] or [1.0]
             varied = max(tests) / min(tests)
-            self._of[key] = SessionPeak(*max(fits), len(fits), varied) if fits else None
+            self._of[key] = None
+            if fits:
+                top = max(one for one in fits if one[1] != "same job" or one[0] <= most)
+                self._of[key] = SessionPeak(*top, len(fits), varied)
         return self._of[key]
+
+    def rate(self, run: Run, operation: str) -> float | None:
+        """How many plain files a second the peak tests created, looked up or removed."""
+        return self.rates.get((*_place(run), f"files_{operation}"))
 
     def beside(self, folder: Path) -> Peaks:
         """Those that the run in a folder is compared with."""
@@ -108,15 +131,22 @@ class Highest:
 
 
 def beside(run: Run, ceiling: Ceiling, direction: Direction) -> float | None:
-    """The median of the ceilings measured between the repeats of a job, MiB/s."""
+    """The median of the ceilings measured between the repeats of a job, MiB/s; of a peak test the
+    best."""
     known = Spread.of(filter(None, (s.ceilings.get((ceiling, direction)) for s in run.samples)))
-    return known.median if known else None
+    if known is None:
+        return None
+    return known.high if run.is_peak else known.median
 
 
 def too_short(seconds: float) -> str:
     """Why no advice follows from a repeat; empty if it does."""
     text = f"a repeat took {1000 * seconds:.2g} ms, too short for advice"
     return text if seconds < SHORT else ""
+
+
+def _place(run: Run) -> tuple[str, str, str, int]:
+    return run.system, run.partition, run.fs, run.processes or 0
 
 
 def _conditions(run: Run, ceiling: Ceiling, direction: Direction) -> Conditions:

@@ -13,7 +13,7 @@ from iogauge.common.text import csv_table
 
 from ..statistics.spread import Spread
 from .model import CEILINGS, DIRECTIONS, LATENCY, Ceiling, Direction, Run, Sample, Session, Status
-from .peaks import DISTURBED, Highest, SessionPeak, Source, beside
+from .peaks import CEILING_OF, DISTURBED, Highest, SessionPeak, Source, beside
 
 Cell = str | int | float | None
 Outcome = Literal["verified", "nothing moved", "not asked", "failed", "skipped"]
@@ -21,7 +21,7 @@ Outcome = Literal["verified", "nothing moved", "not asked", "failed", "skipped"]
 
 @dataclass(frozen=True)
 class Share:
-    """A fraction of the session's peak (1.0 is all of it). `peak`: the highest of `count` jobs,
+    """A fraction of the session's peak (1.0 is all of it). `peak`: from `count` jobs,
     MiB/s, and `source` what measured it."""
 
     value: float
@@ -62,11 +62,16 @@ class Row:
     def bandwidth(self, direction: Direction) -> Spread | None:
         """The median of the jobs' medians, and the range of their repeats, MiB/s, without disturbed
         jobs unless there are no others; None if nothing was measured."""
-        known = [[b for s in run.samples if (b := s.bandwidth(direction))]
+        known = [[b for s in run.samples if (b := self._reached(s, direction))]
                  for run in self._calm(direction) or self.runs]  # fmt: skip
         middle = Spread.of(median(values) for values in known if values)
         spread = Spread.of(chain(*known))
         return replace(spread, median=middle.median) if spread and middle else None
+
+    def _reached(self, sample: Sample, direction: Direction) -> float | None:
+        """Of a peak test, in what lasted."""
+        key = (CEILING_OF.get(self.run.method, "fpp"), direction)
+        return (self.run.is_peak and sample.ceilings.get(key)) or sample.bandwidth(direction)
 
     def latency(self, direction: Direction, name: str) -> float | None:
         """Median over the repeats of the same jobs, in seconds. `name`: one of LATENCY."""
@@ -99,7 +104,7 @@ class Row:
 
     def _peak(self, ceiling: Ceiling, direction: Direction) -> SessionPeak | None:
         run = self.run
-        if run.method == "null" or run.is_peak or run.result is None:
+        if run.method == "null" or run.is_peak or run.result is None or run.result.rates:
             return None
         return self.highest.of(run, ceiling, direction)
 

@@ -150,6 +150,7 @@ def unit_of(quantity: str) -> str:
 
 _UNITS = {
     "MiB/s": {"bw", "ceiling"},
+    "1/s": {"ceilings"},  # of small accesses, and of small files
     "files/s": {"rate"},
     "s": {"phase", "stretch", "seconds", "busy", "blocked", *LATENCY},
     "bytes": {"bytes", "payload", "overhead", "peak", "limit"},

@@ -29,6 +29,8 @@ enum {
     KEEP,
     OVERWRITE,
     CEILINGS,
+    CEILING_SECONDS,
+    SMALL,
     DROP_CACHES,
     NO_SPACE_CHECK,
     SEED,
@@ -66,6 +68,8 @@ const io_option io_common_options[] = {
     {"keep", KEEP, NULL, "keep the files"},
     {"overwrite", OVERWRITE, NULL, "replace files that are there already (default: refuse to)"},
     {"ceilings", CEILINGS, NULL, "also measure plain POSIX bandwidth, between the repeats"},
+    {"ceiling-seconds", CEILING_SECONDS, "S", "each of them for at least S seconds (default: once)"},
+    {"small", SMALL, NULL, "with --ceilings: also accesses of 4 KiB, and files per second"},
     {"drop-caches", DROP_CACHES, NULL, "drop the page cache before reading"},
     {"no-space-check", NO_SPACE_CHECK, NULL, "do not check free space before writing"},
     {"seed", SEED, "N", "seed of the data values (default 1)"},
@@ -113,11 +117,11 @@ static int set_own_dir(io_run *run, const char *value, io_error *error) {
     return 0;
 }
 
-static int set_seconds(io_run *run, const char *value, io_error *error) {
+static int set_seconds(double *seconds, const char *option, const char *value, io_error *error) {
     char *end;
-    run->what.compute_seconds = strtod(value, &end);
-    if (end != value && !*end && run->what.compute_seconds > 0 && run->what.compute_seconds < 1e6) return 0;
-    return io_fail_usage(error, "--compute-seconds %s: expected a number above 0, such as 2.5", value);
+    *seconds = strtod(value, &end);
+    if (end != value && !*end && *seconds > 0 && *seconds < 1e6) return 0;
+    return io_fail_usage(error, "%s %s: expected a number above 0, such as 2.5", option, value);
 }
 
 /* A time limit: 0 for none, or at least 1. */
@@ -154,7 +158,7 @@ static int set_common(io_run *run, io_action *action, int letter, const char *va
     case FSYNC: run->what.common.fsync = true; return 0;
     case IO_GROUP: return io_parse_count("--io-group", value, &run->what.io_group, error);
     case BUFFER: return set_buffer(run, value, error);
-    case COMPUTE: return set_seconds(run, value, error);
+    case COMPUTE: return set_seconds(&run->what.compute_seconds, "--compute-seconds", value, error);
     case STEPS: return io_parse_count("--steps", value, &run->what.steps, error);
     case REPEAT: return io_parse_count("--repeat", value, &run->what.common.repeats, error);
     case WRITE_ONLY: run->what.common.write_only = true; return 0;
@@ -162,6 +166,8 @@ static int set_common(io_run *run, io_action *action, int letter, const char *va
     case KEEP: run->what.common.keep = true; return 0;
     case OVERWRITE: run->what.common.overwrite = true; return 0;
     case CEILINGS: run->ceilings = true; return 0;
+    case CEILING_SECONDS: return set_seconds(&run->ceiling.seconds, "--ceiling-seconds", value, error);
+    case SMALL: run->ceiling.small = true; return 0;
     case DROP_CACHES: run->what.drop_caches = true; return 0;
     case NO_SPACE_CHECK: run->space_check = false; return 0;
     case SEED: return io_parse_count("--seed", value, &run->what.seed, error);

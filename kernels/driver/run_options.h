@@ -4,6 +4,7 @@
 #define IOGAUGE_RUN_OPTIONS_H
 
 #include "driver/case.h"
+#include "driver/ceilings.h"
 
 typedef struct io_chosen io_chosen;
 
@@ -14,6 +15,7 @@ typedef struct {
     int nchosen;
     uint64_t processes; /* with --plan */
     bool reuse_given, ceilings, space_check, phases, plan;
+    io_ceiling_choice ceiling;
     bool unknown_hints; /* unknown hints are allowed */
     double patience;    /* seconds without progress after which the job ends; 0: never */
     double start_limit; /* seconds for MPI to start; 0: no limit */

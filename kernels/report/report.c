@@ -44,7 +44,7 @@ static double open_rate(const io_report *r, uint64_t i) { return rate_of(r, i, I
 static double remove_rate(const io_report *r, uint64_t i) { return rate_of(r, i, IO_OP_REMOVE); }
 static double fraction(const io_report *r, uint64_t i, int direction, bool shared) {
     if (!r->ceilings || io_moves_nothing(&r->run->what)) return -1;
-    const io_sample *ceiling = shared ? &r->ceilings[i].shared : &r->ceilings[i].fpp;
+    const io_ceiling *ceiling = shared ? &r->ceilings[i].shared : &r->ceilings[i].fpp;
     return ceiling->bandwidth[direction] > 0
                ? r->samples[i].bandwidth[direction] / ceiling->bandwidth[direction]
                : -1;

@@ -61,8 +61,25 @@ static json_t *series_json(const io_report *r, const io_sample *s) {
     return all;
 }
 
-static json_t *ceiling_json(const io_sample *s) {
-    return json_pack("{s:f,s:f}", "write", s->bandwidth[IO_WRITING], "read", s->bandwidth[IO_READING]);
+static json_t *ceiling_json(const io_ceiling *c) {
+    return json_pack("{s:f,s:f,s:I}", "write", c->bandwidth[IO_WRITING], "read", c->bandwidth[IO_READING],
+                     "passes", (json_int_t)c->passes);
+}
+
+/* Small accesses and files are in operations per second. */
+static json_t *ceilings_json(const io_ceilings *c) {
+    json_t *all = json_pack("{s:o,s:o}", "fpp", ceiling_json(&c->fpp), "shared", ceiling_json(&c->shared));
+    double each = 1048576.0 / IO_SMALL;
+    const double *rate = c->files.rate;
+    if (c->small.passes)
+        json_object_set_new(all, "small",
+                            json_pack("{s:f,s:f}", "write", each * c->small.bandwidth[IO_WRITING], "read",
+                                      each * c->small.bandwidth[IO_READING]));
+    if (c->files.passes)
+        json_object_set_new(all, "files",
+                            json_pack("{s:f,s:f,s:f}", "create", rate[IO_OP_CREATE], "stat", rate[IO_OP_STAT],
+                                      "remove", rate[IO_OP_REMOVE]));
+    return all;
 }
 
 /* NULL if not measured. */
@@ -104,9 +121,7 @@ json_t *io_samples_json(const io_report *r) {
     json_t *samples = json_array();
     for (uint64_t i = 0; i < r->done; i++) {
         const io_sample *s = &r->samples[i];
-        json_t *ceilings = r->ceilings ? json_pack("{s:o,s:o}", "fpp", ceiling_json(&r->ceilings[i].fpp),
-                                                   "shared", ceiling_json(&r->ceilings[i].shared))
-                                       : json_null();
+        json_t *ceilings = r->ceilings ? ceilings_json(&r->ceilings[i]) : json_null();
         json_array_append_new(
             samples,
             json_pack("{s:I,s:f,s:o,s:o,s:o,s:o,s:o*,s:o*,s:o*}", "repeat", (json_int_t)i, "fill_seconds",

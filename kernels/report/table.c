@@ -64,6 +64,17 @@ static void stretches(const io_report *r) {
         }
 }
 
+/* Of one repeat: the ceilings of small accesses and files. */
+static void small(const io_ceilings *c) {
+    double each = 1048576.0 / IO_SMALL;
+    const double *rate = c->files.rate;
+    if (!c->small.passes) return;
+    printf(" %-20s: %12.0f written, %.0f read in a second\n", "4 KiB at random",
+           each * c->small.bandwidth[IO_WRITING], each * c->small.bandwidth[IO_READING]);
+    printf(" %-20s: %12.0f created, %.0f looked up, %.0f removed in a second\n", "small files",
+           rate[IO_OP_CREATE], rate[IO_OP_STAT], rate[IO_OP_REMOVE]);
+}
+
 /* As in mdtest: files per second of all processes, of one process, and the time of the slowest one. */
 static void series(const io_report *r) {
     printf(" -- %" PRIu64 " files of each process; files/s, mean of repeats\n",
@@ -115,6 +126,7 @@ void io_print_table(const io_report *r, void *unused) {
         spread(r, "file/process read", fpp_read);
         spread(r, "shared file write", shared_write);
         spread(r, "shared file read", shared_read);
+        if (r->done) small(&r->ceilings[0]);
     }
     if (run->what.pattern->series) series(r);
     if (run->phases) phases(r);

@@ -129,7 +129,8 @@ static int measure(const io_run *run, run_data *w) {
         w->session.repeat = i;
         if (io_measure(&w->session, &w->samples[i])) return -1;
         if (w->direct && io_measure_direct(&w->session, &w->direct[i])) return -1;
-        if (run->ceilings && io_measure_ceilings(&w->session, w->report.largest_share, &w->ceilings[i]))
+        if (run->ceilings &&
+            io_measure_ceilings(&w->session, w->report.largest_share, &run->ceiling, &w->ceilings[i]))
             return -1;
         w->report.done++;
     }

@@ -77,6 +77,7 @@ class IoBenchmark(
     # None: at a document's scale as the document, which never flushes; else yes.
     fsync = variable(typ.Bool, type(None), value=None, loggable=True)
     ceilings = variable(typ.Bool, value=True, loggable=True)
+    ceiling_seconds = variable(float, value=0.1)  # each of them, at least
     drop_caches = variable(typ.Bool, value=True, loggable=True)
     # `whole` or `reused`; empty: as the pattern's own code has it.
     buffer = variable(str, value="", loggable=True)
@@ -282,6 +283,7 @@ class IoBenchmark(
             f"--steps {self.dumps}",
             f"--repeat {self.repeats}",
             *(flag for flag, wanted in flags.items() if wanted),
+            *([f"--ceiling-seconds {self.ceiling_seconds}"] if self.ceilings else []),
             *([f"--buffer {shlex.quote(self.chosen_buffer())}"] if self.chosen_buffer() else []),
             "--seed $((RANDOM*32768+RANDOM))",  # the document has it: no other run's data passes
         ]

@@ -170,7 +170,7 @@ def _add_ceilings(
     for sample, other in zip(samples, measured, strict=False):
         if other["ceilings"]:
             sample["ceilings"] = {
-                kind: {"write": rates["write"], "read": rates["read"] if comparable_reads else None}
+                kind: {**rates, "read": rates["read"] if comparable_reads else None}
                 for kind, rates in other["ceilings"].items()
             }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import filecmp
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,22 @@ def test_ceilings_beside_a_reused_buffer(stack: Stack, tmp_path: Path) -> None:
     assert asked(document) == "reused"
     ceilings = document["samples"][0]["ceilings"]
     assert all(v > 0 for which in ("fpp", "shared") for v in ceilings[which].values())
+    assert {ceilings[which]["passes"] for which in ("fpp", "shared")} == {1}
+
+
+def test_ceilings_last_and_small_ones_are_counted(stack: Stack, tmp_path: Path) -> None:
+    """As long as asked for, whatever a pass takes; no file is left."""
+    words = ["ior", "-b", "64k", "-t", "64k", *POSIX.options(), "--dir", str(tmp_path)]
+    words += ["--ceilings", "--ceiling-seconds", "0.5", "--small"]
+    began = time.monotonic()
+    document = stack.run(*words, document=tmp_path / "r.json").good()
+    assert time.monotonic() - began >= 2 * 0.5 + 2 * 0.1
+    ceilings = document["samples"][0]["ceilings"]
+    assert all(ceilings[which]["passes"] >= 1 for which in ("fpp", "shared"))
+    assert set(ceilings["small"]) == {"write", "read"}
+    assert set(ceilings["files"]) == {"create", "stat", "remove"}
+    assert all(rate > 0 for which in ("small", "files") for rate in ceilings[which].values())
+    assert [path.name for path in tmp_path.iterdir()] == ["r.json"]
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ def test_what_is_above_100_percent_is_explained_in_place(folder: Path, shown: Ta
     bars = re.findall(r"<title>([^<]*)</title>.*?<span>([^<]*)</span>", body, re.DOTALL)
     over = [(says, seen) for says, seen in bars if "▲" in seen]
     assert all("▲" in seen for _, seen in bars for n in PERCENT.findall(seen) if int(n) > 100)
-    assert all(" of the practical peak: the highest " in says for says, _ in over)
+    assert all(" of the practical peak: the session's peak, of " in says for says, _ in over)
 
     for value, says, seen in re.findall(r'data-value="([^"]*)" title="([^"]*)">([^<]*)', text):
         assert (float(value) > 1) == ("▲" in seen) == ("peaks of the session" in says)
@@ -163,9 +163,7 @@ def test_a_reason_has_the_numbers(tmp_path: Path) -> None:
         assert said["posix"] == ""
         return said["mpiio"]
 
-    numbers = (
-        "peaks of the session was 900 MiB/s (a file per process), and mpiio:collective reached"
-    )
+    numbers = " jobs, was 900 MiB/s (a file per process), and mpiio:collective reached"
     assert take(0.5).endswith(f"{numbers} 1600")
     assert take(0.004).endswith("1600; a repeat took 4 ms, too short for advice")
 

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The session's peaks: one lucky moment sets none; what lasts in a peak test does; small files have
+one of their own. The store's query and the rows say the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from iogauge.analysis.pages.footer import peak_lines, rate_lines
+from iogauge.analysis.session.loader import load_session
+from iogauge.analysis.session.model import CEILINGS, DIRECTIONS, Run, Sample, Session
+from iogauge.analysis.session.rows import make_table
+from tests.analysis_recorded import Json, Recorded, run_analysis, s3d
+
+MPIIO = s3d("mpiio:collective")
+PEAK = "Peak %fs=ram %call=posix %scale=smoke %processes=2 %flush=fsync"
+PLAIN = {"files_create": 4000.0, "files_stat": 90000.0, "small_read": 100000.0}
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Recorded:
+    return Recorded(tmp_path)
+
+
+def jobs(session: Session, ceilings: Sequence[float]) -> list[Run]:
+    """As many of a case that writes and reads 300, each with its ceiling."""
+    one = next(run for run in session.runs if (run.case, run.stack) == (MPIIO, "mpich"))
+    assert one.result
+    both = [(kind, way) for kind in CEILINGS for way in DIRECTIONS]
+    return [
+        replace(
+            one, repeat=i,
+            result=replace(one.result, samples=(Sample(0, 300, 300, dict.fromkeys(both, value)),)),
+        )
+        for i, value in enumerate(ceilings)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ceilings", "peak"),
+    [
+        ([1000.0] * 18 + [9000.0] * 2, 1000),  # a tenth are above it
+        ([1000.0] * 17 + [9000.0] * 3, 9000),
+        ([1000.0, 9000.0], 9000),  # too few to tell
+    ],
+)
+def test_some_lucky_ceilings_set_no_peak(
+    recorded: Recorded, ceilings: list[float], peak: float
+) -> None:
+    session = load_session(recorded.report)
+    runs = jobs(session, ceilings)
+    highest = make_table(replace(session, runs=tuple(runs))).highest
+    for way in DIRECTIONS:
+        found = highest.of(runs[0], "fpp", way)
+        assert found and (found.value, found.source) == (peak, "same job")
+
+
+def with_ceilings(recorded: Recorded, large: Sequence[float]) -> None:
+    """A peak test that measured these beside its own repeats, and small ones too."""
+    small: dict[str, dict[str, float]] = {"files": {}, "small": {}}
+    for name, value in PLAIN.items():
+        kind, what = name.split("_")
+        small[kind][what] = value
+
+    def change(document: Json) -> None:
+        for one, value in zip(document["samples"], large, strict=True):
+            of = {"write": value, "read": value, "passes": 12}
+            one["ceilings"] = {"fpp": of, "shared": of} | small
+
+    recorded.edit_document(PEAK, "openmpi", change)
+
+
+def test_a_peak_tests_own_short_repeats_set_no_peak(recorded: Recorded) -> None:
+    """They are faster here, but only its ceilings last."""
+    with_ceilings(recorded, [70.0, 80.0, 60.0])
+    session = load_session(recorded.report)
+    (run,) = (run for run in session.runs if run.case == PEAK)
+    assert min(one.write or 0 for one in run.samples) > 80
+    table = make_table(replace(session, runs=(run,)))
+    reached = table.peak_rows[0].bandwidth("write")
+    assert reached and (reached.median, reached.high) == (70, 80)
+    found = table.highest.of(run, "fpp", "write")
+    assert found and (found.value, found.source) == (80, "peak test")
+
+
+def test_small_files_have_a_peak_of_their_own(recorded: Recorded) -> None:
+    with_ceilings(recorded, [70.0] * 3)
+    rates = {"create": 1000.0, "stat": 45000.0, "open": 500.0}
+
+    def change(document: Json) -> None:
+        document["summary"].update({f"{name}_rate": rate for name, rate in rates.items()})
+        for one in document["samples"]:
+            one["series"] = {"files_per_process": 500, "remove": None} | {
+                name: {
+                    "seconds": dict.fromkeys(("min", "mean", "max"), 1000 / rate), "rate": rate,
+                    "rate_per_process": dict.fromkeys(("min", "mean", "max"), rate / 2),
+                }
+                for name, rate in rates.items()
+            }  # fmt: skip
+
+    recorded.edit_document(MPIIO, "openmpi", change)
+    table = make_table(load_session(recorded.report))
+    (said,) = rate_lines(table)
+    assert "create 1000 (25 % of plain files), stat 45000 (50 % of plain files), open 500" in said
+    small = [line for line in peak_lines(table) if "a second" in line]
+    assert [line.split(": ")[1] for line in small] == ["create 4000, stat 90000", "read 100000"]
+    store = recorded.folder / "store"
+    assert run_analysis("store", "add", recorded.report, "--store", store).returncode == 0
+    done = run_analysis(
+        "compare",
+        "last",
+        "peak",
+        "--json",
+        "--store",
+        store,
+        "--where",
+        "method=mpiio",
+        "--where",
+        "stack=openmpi",
+        "--where",
+        "fs=ram",
+    )
+    rows = [row for row in json.loads(done.stdout) if row["mode"] == "collective"]
+    found = {row["quantity"]: row for row in rows}
+    parts = {name: row["efficiency"] for name, row in found.items()}
+    assert parts == {"series_create_rate": 0.25, "series_stat_rate": 0.5}
+    assert {row["unit"] for row in found.values()} == {"files/s"}
