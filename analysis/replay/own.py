@@ -4,7 +4,7 @@ calls were collective."""
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -65,12 +65,13 @@ class Calls:
 @dataclass
 class Own:
     """`files`: by number. `views`: from 1 on. `meetings`: when all processes were in one barrier,
-    or a call like it."""
+    or a call like it. `once`: views that overlap themselves where they repeat."""
 
     files: dict[int, Calls] = field(default_factory=dict)
     meetings: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     views: list[RawView] = field(default_factory=lambda: [WHOLE])
     numbers: dict[tuple[object, ...], int] = field(default_factory=dict)
+    once: set[int] = field(default_factory=set)
 
     def number(self, view: RawView) -> int:
         """0: the whole file, byte after byte."""
@@ -129,7 +130,9 @@ def _take(own: Own, calls: Calls, process: RawProcess, record: RawRecord, later:
             if not view.pieces or view.element <= 0 or not _in_order(view):
                 calls.why = calls.why or "a file view of it is unknown, or not in order"
                 return
-            views.append((sequence, own.number(view), view.element))
+            number = own.number(_wide(view))
+            own.once |= {number} if _wide(view) != view else set()
+            views.append((sequence, number, view.element))
         elif kind not in STEPS:
             calls.why = calls.why or "it was in atomic mode" * bool(a)
             continue
@@ -140,6 +143,10 @@ def _take(own: Own, calls: Calls, process: RawProcess, record: RawRecord, later:
         calls.why = calls.why or "it was never closed"
     rows = [_rows(calls, process, record, way, views, later) for way in (READ, WRITE)]
     mine = np.concatenate(rows)
+    for number in own.once:
+        some = mine[mine["view"] == number]
+        if (some["offset"] + some["length"] > own.views[number].size).any():
+            calls.why = calls.why or "a file view of it repeats before its end"
     calls.rows[process.rank] = mine[np.argsort(mine["start"], kind="stable")]
     calls.steps[process.rank] = np.array(steps, STEP)
 
@@ -147,7 +154,14 @@ def _take(own: Own, calls: Calls, process: RawProcess, record: RawRecord, later:
 def _in_order(view: RawView) -> bool:
     places = np.array(view.pieces, np.int64)
     ends = places[:, 0] + places[:, 1]
-    return bool((places[1:, 0] >= ends[:-1]).all() and ends[-1] - places[0, 0] <= view.extent)
+    return bool((places[1:, 0] >= ends[:-1]).all())
+
+
+def _wide(view: RawView) -> RawView:
+    """As wide as its pieces: Open MPI says less of PnetCDF's, which are used once."""
+    (first, _), (last, length) = view.pieces[0], view.pieces[-1]
+    short = last + length - first > view.extent
+    return replace(view, extent=last + length) if short else view
 
 
 def _rows(

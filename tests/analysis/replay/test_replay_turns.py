@@ -9,7 +9,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from iogauge.analysis.darshan.raw import OPEN, RawView
+from iogauge.analysis.darshan.dxt import SEGMENT
+from iogauge.analysis.darshan.raw import (
+    CLOSE,
+    EVENT,
+    MARK,
+    OPEN,
+    VIEW,
+    RawRecord,
+    RawView,
+)
 from iogauge.analysis.replay import check, own, phases, trace, turns
 from iogauge.analysis.replay.own import STEP
 from iogauge.analysis.replay.trace import ACCESS, READ, WRITE
@@ -83,16 +92,42 @@ def test_clocks_that_differ() -> None:
     [
         (((0, 8),), True),
         (((0, 8), (8, 8)), True),
-        (((0, 8), (24, 8)), True),
         (((8, 8), (32, 8)), True),
-        (((0, 40),), False),
         (((0, 8), (4, 8)), False),
         (((8, 8), (0, 8)), False),
-        (((0, 8), (28, 8)), False),
     ],
 )
-def test_pieces_of_a_view_follow_each_other_within_its_extent(
+def test_pieces_of_a_view_follow_each_other(
     pieces: tuple[tuple[int, int], ...], right: bool
 ) -> None:
     size = sum(length for _, length in pieces)
     assert own._in_order(RawView(0, 32, size, 8, pieces)) == right
+
+
+@pytest.mark.parametrize(
+    ("pieces", "at", "why"),
+    [
+        (((0, 8), (24, 8)), 2, ""),  # within the extent: it repeats
+        (((0, 8), (40, 8)), 1, ""),  # the rest of it, once
+        (((0, 8), (40, 8)), 2, "a file view of it repeats before its end"),
+    ],
+)
+def test_a_view_may_be_wider_than_its_extent(
+    pieces: tuple[tuple[int, int], ...], at: int, why: str
+) -> None:
+    """Open MPI says the extent of a variable alone of PnetCDF's view of header and variable."""
+    events = [(OPEN, 0, 1), (VIEW, 0, 0), (CLOSE, 0, 0)]
+    segment = np.zeros(1, SEGMENT)
+    segment["length"] = 8
+    record = RawRecord(7, "MPI-IO", "a", [], [], {}, {}, (b"", segment.tobytes()),
+                       (b"", MARK.pack(at, 2, 0)))  # fmt: skip
+    packed = b"".join(
+        EVENT.pack(7, a, b, number, number, 2 * number, kind, own.MPIIO)
+        for number, (kind, a, b) in enumerate(events)
+    )
+    one = SimpleNamespace(events=packed, calls=["MPI_File_write_at"], rank=0,
+                          views=[RawView(0, 32, 16, 8, pieces)])  # fmt: skip
+    all_, calls = own.Own(), own.Calls("a")
+    own._take(all_, calls, one, record, 0.0)  # type: ignore[arg-type]
+    assert calls.why == why
+    assert all_.views[1].extent == max(32, sum(pieces[-1]))
