@@ -30,8 +30,8 @@ CPU_AIM = 0.030  # seconds of a case
 MEMORY_AIM, MANY = 2**30, 2000  # bytes of a session of so many cases
 # The smallest case of S3D, and the test below.
 SMALLEST = [
-    *("-c", str(ROOT / "reframe_tests" / "benchmarks" / "s3d.py"), "-n", "S3d.*call=null%"),
-    *("-t", "smoke", "-t", "ram", "-S", "num_tasks=1"),
+    *("-c", str(Path(__file__).with_name("smallest_case.py")), "-n", "Smallest"),
+    *("-S", "num_tasks=1"),
 ]
 FLOOR = ["-c", __file__]
 # A single process without its launcher: the shortest job that is a job.
