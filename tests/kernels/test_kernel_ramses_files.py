@@ -45,6 +45,7 @@ def test_record_walk(own_files: Path) -> None:
             assert a.header["nx"] == (1, 1, 1)
             assert a.value("ngrid_current") == sum(a.numbl.values()) <= a.value("ngridmax")
             assert a.header["nstep"] == (step + 1, step + 1)
+            assert a.header["nout"] == (1, step + 1, step + 1)  # one asked for
             assert h.header["gamma"] == (1.4,)
             # Lists of grids: heads and tails enclose the numbers, and nothing overlaps.
             taken = 0
