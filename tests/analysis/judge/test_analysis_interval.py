@@ -187,3 +187,12 @@ def test_long_samples_are_thinned_and_say_the_same() -> None:
     assert found.value == pytest.approx(float(np.median(whole)), rel=0.002)
     assert found.low is not None and found.high is not None
     assert found.low < 1.105 < found.high
+
+
+@pytest.mark.parametrize("count", [13, 23, 103])
+def test_a_short_series_says_less_of_its_correlation(count: int) -> None:
+    """Fisher: its variance is 1 / (n - 3). One series alone is drawn to 0."""
+    values = np.cumsum(np.sin(np.arange(float(count)) ** 2))
+    spread = interval._SPREAD_OF_R**2
+    expected = interval.correlation(values) * spread / (spread + 1 / (count - 3))
+    assert interval.shared_correlations([values]) == pytest.approx([expected])
