@@ -34,6 +34,7 @@ from iogauge.analysis.darshan.raw import (
     RawView,
 )  # fmt: skip
 from iogauge.analysis.darshan.views import places
+from iogauge.analysis.pages import blame_text
 from iogauge.cli.main import main
 from tests import sizes
 
@@ -191,6 +192,7 @@ def test_a_read_modify_write_that_covered_another_process_is_named() -> None:
     assert kind == races.COVERED
     assert (found.races.a[0], found.races.b[0], found.races.read[0]) == (back, other, read)
     assert (found.races.low[0], found.races.high[0]) == (150, 160)
+    assert ") covered what process 1" in blame_text.sentence(found, found.races, 0)
 
 
 def test_a_short_read_at_the_end_of_the_file_had_none_of_the_other_bytes() -> None:
@@ -207,7 +209,9 @@ def test_a_read_modify_write_that_met_in_time_may_have_covered() -> None:
     made.access(0, READ, 100, 200, at=1.0, seconds=0.002)
     made.access(1, WRITE, 150, 10, at=1.001, seconds=0.002)
     made.access(0, WRITE, 100, 200, at=1.004)
-    assert made.blame().races.kind.tolist() == [races.MAY_COVER]
+    found = made.blame()
+    assert found.races.kind.tolist() == [races.MAY_COVER]
+    assert ") may have covered what process 1" in blame_text.sentence(found, found.races, 0)
 
 
 @pytest.mark.parametrize(
