@@ -105,11 +105,31 @@ static void record_size(io_session *s, const char *path) {
     if (fd >= 0) close(fd);
 }
 
+static void note_warm(io_session *s, const char *path) {
+    uint64_t resident, bytes;
+    struct stat st;
+    if (!stat(path, &st) && S_ISDIR(st.st_mode)) return;
+    io_file_residency(path, &resident, &bytes);
+    s->warm += resident;
+}
+
+/* Do pages of the files stay in memory, or are there files that nobody may look at? */
+static bool stays_warm(io_session *s) {
+    io_filesystem fs;
+    io_error none = {0};
+    s->warm = io_series_length(s->what) > 1;
+    each_cached_file(s, note_warm);
+    MPI_Allreduce(MPI_IN_PLACE, &s->warm, 1, MPI_UINT64_T, MPI_MAX, s->world->comm);
+    return s->warm && !(!io_filesystem_of(s->what->common.dir, &fs, &none) && io_filesystem_is_memory(&fs));
+}
+
 void io_drop_caches(io_session *s) {
     if (s->what->drop_caches) {
         MPI_Barrier(s->world->comm);
-        if (s->world->first_on_node) io_drop_node_caches();
         each_cached_file(s, drop_file);
+        MPI_Barrier(s->world->comm);
+        /* The node's cache is also others'. */
+        if (stays_warm(s) && s->world->first_on_node) io_drop_node_caches();
     }
     MPI_Barrier(s->world->comm);
     if (s->found) each_cached_file(s, look_at_cache);

@@ -25,6 +25,7 @@ struct io_session {
     bool directory_is_own;    /* this run created --dir itself (direct.c) */
     double began;             /* when the repeat's first file was about to be created; 0: not yet */
     uint64_t stored;          /* bytes of the files that this process checked */
+    uint64_t warm;            /* bytes of them in memory after they were dropped */
     io_found *found;          /* NULL for ceilings, which are neither verified nor recorded */
     io_latency *latency;      /* NULL for what is measured beside the run */
 };
