@@ -23,9 +23,8 @@ MARK = struct.Struct("=qII")
 # File (0: none), two words, start, end, number among all, kind and module.
 EVENT = struct.Struct("=QqqddIHH")
 NAME = struct.Struct("=48s")
-(OPEN, CLOSE, SYNC, MEET, LOCK_READ, LOCK_WRITE, UNLOCK, VIEW, ATOMIC, MESSAGE, SEND, RECEIVE) = (
-    range(12)
-)
+(OPEN, CLOSE, SYNC, MEET, LOCK_READ, LOCK_WRITE, UNLOCK, VIEW, ATOMIC, MESSAGE, SEND, RECEIVE,
+ WAIT) = range(13)  # fmt: skip
 SENT, HEARD = 1, 2  # of a MESSAGE
 
 

@@ -118,8 +118,9 @@ def program_seconds(trace: Trace, way: int, phases: Phases) -> float:
     for rank, rows in enumerate(trace.accesses):
         steps = trace.steps_of(rank)
         rows = rows[(rows["write"] == way) & kept[rows["file"]]]
-        for some in (rows, steps[opened[steps["file"]]]):
-            np.add.at(took[rank], phases.of(some), some["end"] - some["start"])
+        steps = steps[opened[steps["file"]]]
+        np.add.at(took[rank], phases.of(rows), rows["end"] - rows["start"] + rows["waited"])
+        np.add.at(took[rank], phases.of(steps), steps["end"] - steps["start"])
     counted = 0.0
     for one, moved in zip(trace.files, opened, strict=True):
         entry = mpiio[one.path] if one.below else one.counters

@@ -20,6 +20,7 @@ from ..darshan.raw import (
     READ,
     SYNC,
     VIEW,
+    WAIT,
     WRITE,
     RawProcess,
     RawRecord,
@@ -31,10 +32,11 @@ MPIIO = raw.MODULES.index("MPI-IO")
 TOGETHER, ALONE = "mpiio-together", "mpiio-alone"
 # `view`: of `Own.views`; 0: none. `offset`: in the bytes that the view shows. `together`: a
 # collective call. `early`, `late`: seconds by which others began a collective call before this
-# process, and ended it after.
+# process, and ended it after. `waited`: seconds in other calls until it had ended.
 ACCESS = np.dtype(
     [("file", "<u4"), ("write", "u1"), ("offset", "<i8"), ("length", "<i8"), ("start", "<f8"),
-     ("end", "<f8"), ("early", "<f8"), ("late", "<f8"), ("view", "<u4"), ("together", "u1")]
+     ("end", "<f8"), ("early", "<f8"), ("late", "<f8"), ("view", "<u4"), ("together", "u1"),
+     ("waited", "<f8")]
 )  # fmt: skip
 STEP = np.dtype(
     [("kind", "<u8"), ("file", "<u4"), ("view", "<u4"), ("start", "<f8"), ("end", "<f8"),
@@ -55,6 +57,7 @@ class Calls:
     steps: dict[int, NDArray[np.void]] = field(default_factory=dict)
     opened_by: set[int] = field(default_factory=set)
     replaced: set[str] = field(default_factory=set)
+    waited: bool = False  # the trace has the waits for those
     why: str = ""
 
     @property
@@ -133,6 +136,9 @@ def _take(own: Own, calls: Calls, process: RawProcess, record: RawRecord, later:
             number = own.number(_wide(view))
             own.once |= {number} if _wide(view) != view else set()
             views.append((sequence, number, view.element))
+        elif kind == WAIT:
+            calls.waited = True
+            continue
         elif kind not in STEPS:
             calls.why = calls.why or "it was in atomic mode" * bool(a)
             continue
@@ -142,6 +148,11 @@ def _take(own: Own, calls: Calls, process: RawProcess, record: RawRecord, later:
     if opened:
         calls.why = calls.why or "it was never closed"
     rows = [_rows(calls, process, record, way, views, later) for way in (READ, WRITE)]
+    for _, way, _, start, end, sequence, kind, _ in events:
+        if kind == WAIT and len(rows[way]):  # of the last access before it
+            before = np.frombuffer(record.marks[way], MARK)["sequence"]
+            at = int(np.searchsorted(before, sequence)) - 1
+            rows[way]["waited"][max(at, 0)] += end - start
     mine = np.concatenate(rows)
     for number in own.once:
         some = mine[mine["view"] == number]

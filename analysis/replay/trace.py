@@ -169,7 +169,7 @@ def _of_blocks(
         TracedFile(
             log.ids[i], levels[i], counters.get((MODULE_OF[levels[i]], log.ids[i])),
             levels[i] == POSIX and i in by_library, i in known,
-            i in known and bool(calls and calls.files[i].replaced),
+            i in known and bool(calls and calls.files[i].replaced and not calls.files[i].waited),
             levels[i] == POSIX and log.ids[i] in through_mpi,
         )
         for i in order
@@ -202,7 +202,8 @@ def _add_own(trace: Trace, calls: Own, number: dict[int, int]) -> None:
     for identity in number:
         one = calls.files[identity]
         for kind in sorted(one.replaced):
-            said = f"inferred: {kind} calls are made as blocking ones; waits for them are unknown"
+            said = f"inferred: {kind} calls are made as blocking ones"
+            said += "; waits for them are unknown" * (not one.waited)
             trace.said.append(f"{said}: {one.path}")
 
 

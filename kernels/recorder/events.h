@@ -11,7 +11,7 @@
 
 /* Arguments a and b, in order: mode and processes; none; none; the group (0: all) and its processes; offset
  * and length of a lock (0: to the end); the same; the same; the view's number; on or off; its ways; the other
- * process (-1: any) and what identifies the message, twice. */
+ * process (-1: any) and what identifies the message, twice; the direction. */
 enum event_kind {
     EVENT_OPEN,
     EVENT_CLOSE,
@@ -24,7 +24,8 @@ enum event_kind {
     EVENT_ATOMIC,
     EVENT_MESSAGE, /* a call that may order processes */
     EVENT_SEND,
-    EVENT_RECEIVE
+    EVENT_RECEIVE,
+    EVENT_WAIT /* for an access that a call had begun */
 };
 
 typedef struct {

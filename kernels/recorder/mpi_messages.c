@@ -130,9 +130,10 @@ static void received(MPI_Request before, const MPI_Status *status, int result, d
 EXPORT int PMPI_Wait(MPI_Request *r, MPI_Status *s) {
     NEXT_MPI(MPI_Wait, (MPI_Request *, MPI_Status *));
     MPI_Status own, *status = s == MPI_STATUS_IGNORE ? &own : s;
-    MPI_Request before = *r;
+    MPI_Request before = *r, *accesses = access_before(1, r);
     double start = recorder_now();
     int result = next(r, status);
+    access_after(1, accesses, r, start);
     if (before != MPI_REQUEST_NULL) received(before, status, result, start);
     return result;
 }
@@ -143,9 +144,11 @@ EXPORT int PMPI_Waitall(int n, MPI_Request r[], MPI_Status s[]) {
     size_t some = n > 0 ? (size_t)n : 1;
     MPI_Request *before = malloc(some * sizeof *before);
     MPI_Status *own = malloc(some * sizeof *own), *status = s == MPI_STATUSES_IGNORE && own ? own : s;
+    MPI_Request *accesses = access_before(n, r);
     double start = recorder_now();
     for (int i = 0; before && i < n; i++) before[i] = r[i];
     int result = next(n, r, status);
+    access_after(n, accesses, r, start);
     for (int i = 0; before && status != MPI_STATUSES_IGNORE && i < n; i++)
         if (before[i] != MPI_REQUEST_NULL) received(before[i], &status[i], result, start);
     free(before);
@@ -160,7 +163,9 @@ BOTH_NAMES(MPI_Waitall, (int n, MPI_Request r[], MPI_Status s[]));
         NEXT_MPI(NAME, PARAMETERS);                                                                          \
         double start = recorder_now();                                                                       \
         message_forget(N, r);                                                                                \
+        MPI_Request *accesses = access_before(N, r);                                                         \
         int result = next ARGUMENTS;                                                                         \
+        access_after(N, accesses, r, start);                                                                 \
         ordered(IN, result, start);                                                                          \
         return result;                                                                                       \
     }                                                                                                        \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI-IO: all forms of reading and writing, in a table. */
 #include "mpi_handles.h"
+#include "mpi_messages.h"
 #include "mpi_view.h"
 #include "paths.h"
 #include "state.h"
@@ -176,13 +177,22 @@ static int64_t place_of(MPI_File handle, MPI_Offset at) {
 }
 
 static void moved(const char *call, int direction, int counter, MPI_File handle, MPI_Offset at, int64_t count,
-                  MPI_Datatype type, int result, double start) {
+                  MPI_Datatype type, int result, double start, const MPI_Request *begun) {
     if (result != MPI_SUCCESS || recorder_depth || !recorder_on()) return;
     double end = recorder_now();
     access_info a = {direction, bytes_of(count, type), place_of(handle, at), at, call, start, end};
     recorder_lock();
     record *r = recorder_on() ? file_of(handle) : NULL;
     if (r) record_access(recorder_state(), r, &a, counter);
+    if (r && begun) access_begun(*begun, r, direction);
+    recorder_unlock();
+}
+
+static void ended(int direction, MPI_File handle, int result, double start) {
+    if (result != MPI_SUCCESS || recorder_depth || !recorder_on()) return;
+    double end = recorder_now();
+    recorder_lock();
+    event_add(recorder_on() ? file_of(handle) : NULL, EVENT_WAIT, direction, 0, start, end);
     recorder_unlock();
 }
 
@@ -208,7 +218,7 @@ static MPI_Offset no_pointer(MPI_File handle) {
     return UNKNOWN;
 }
 
-#define WRAP(NAME, DIRECTION, COUNTER, MEMORY, COUNT, LAST, LAST_ARGUMENT, POINTER)                          \
+#define WRAP(NAME, DIRECTION, COUNTER, MEMORY, COUNT, LAST, LAST_ARGUMENT, BEGUN, POINTER)                   \
     EXPORT int P##NAME(MPI_File handle, MEMORY memory, COUNT count, MPI_Datatype type LAST) {                \
         NEXT_MPI(NAME, (MPI_File, MEMORY, COUNT, MPI_Datatype LAST));                                        \
         MPI_Offset at = POINTER(handle);                                                                     \
@@ -216,52 +226,73 @@ static MPI_Offset no_pointer(MPI_File handle) {
         recorder_depth++;                                                                                    \
         int result = next(handle, memory, count, type LAST_ARGUMENT);                                        \
         recorder_depth--;                                                                                    \
-        moved(#NAME, DIRECTION, COUNTER, handle, at, count, type, result, start);                            \
+        moved(#NAME, DIRECTION, COUNTER, handle, at, count, type, result, start, BEGUN);                     \
         return result;                                                                                       \
     }                                                                                                        \
     BOTH_NAMES(NAME, (MPI_File handle, MEMORY memory, COUNT count, MPI_Datatype type LAST));
 
-#define WRAP_AT(NAME, DIRECTION, COUNTER, MEMORY, COUNT, LAST, LAST_ARGUMENT)                                \
+#define WRAP_AT(NAME, DIRECTION, COUNTER, MEMORY, COUNT, LAST, LAST_ARGUMENT, BEGUN)                         \
     EXPORT int P##NAME(MPI_File handle, MPI_Offset at, MEMORY memory, COUNT count, MPI_Datatype type LAST) { \
         NEXT_MPI(NAME, (MPI_File, MPI_Offset, MEMORY, COUNT, MPI_Datatype LAST));                            \
         double start = recorder_now();                                                                       \
         recorder_depth++;                                                                                    \
         int result = next(handle, at, memory, count, type LAST_ARGUMENT);                                    \
         recorder_depth--;                                                                                    \
-        moved(#NAME, DIRECTION, COUNTER, handle, at, count, type, result, start);                            \
+        moved(#NAME, DIRECTION, COUNTER, handle, at, count, type, result, start, BEGUN);                     \
         return result;                                                                                       \
     }                                                                                                        \
     BOTH_NAMES(NAME, (MPI_File handle, MPI_Offset at, MEMORY memory, COUNT count, MPI_Datatype type LAST));
 
 /* All forms of one direction (read or write), with counts of type COUNT and names ending in TAIL. The end of
- * a split call is not counted: its begin was. */
+ * a split call is not counted: its begin was; but it is a wait. */
 #define FORMS(WORD, UP, COUNT, TAIL)                                                                         \
-    WRAP(MPI_File_##WORD##TAIL, RECORD_##UP, MPIIO_INDEP_##UP##S, UP##_MEMORY, COUNT, STATUS, EXTRA,         \
+    WRAP(MPI_File_##WORD##TAIL, RECORD_##UP, MPIIO_INDEP_##UP##S, UP##_MEMORY, COUNT, STATUS, EXTRA, NULL,   \
          pointer_of)                                                                                         \
     WRAP(MPI_File_##WORD##_all##TAIL, RECORD_##UP, MPIIO_COLL_##UP##S, UP##_MEMORY, COUNT, STATUS, EXTRA,    \
-         pointer_of)                                                                                         \
+         NULL, pointer_of)                                                                                   \
     WRAP(MPI_File_##WORD##_shared##TAIL, RECORD_##UP, MPIIO_INDEP_##UP##S, UP##_MEMORY, COUNT, STATUS,       \
-         EXTRA, no_pointer)                                                                                  \
+         EXTRA, NULL, no_pointer)                                                                            \
     WRAP(MPI_File_##WORD##_ordered##TAIL, RECORD_##UP, MPIIO_COLL_##UP##S, UP##_MEMORY, COUNT, STATUS,       \
-         EXTRA, no_pointer)                                                                                  \
-    WRAP(MPI_File_i##WORD##TAIL, RECORD_##UP, MPIIO_NB_##UP##S, UP##_MEMORY, COUNT, REQUEST, EXTRA,          \
+         EXTRA, NULL, no_pointer)                                                                            \
+    WRAP(MPI_File_i##WORD##TAIL, RECORD_##UP, MPIIO_NB_##UP##S, UP##_MEMORY, COUNT, REQUEST, EXTRA, extra,   \
          pointer_of)                                                                                         \
     WRAP(MPI_File_i##WORD##_shared##TAIL, RECORD_##UP, MPIIO_NB_##UP##S, UP##_MEMORY, COUNT, REQUEST, EXTRA, \
-         no_pointer)                                                                                         \
+         extra, no_pointer)                                                                                  \
     WRAP(MPI_File_i##WORD##_all##TAIL, RECORD_##UP, MPIIO_NB_##UP##S, UP##_MEMORY, COUNT, REQUEST, EXTRA,    \
-         pointer_of)                                                                                         \
-    WRAP(MPI_File_##WORD##_all_begin##TAIL, RECORD_##UP, MPIIO_SPLIT_##UP##S, UP##_MEMORY, COUNT, , ,        \
+         extra, pointer_of)                                                                                  \
+    WRAP(MPI_File_##WORD##_all_begin##TAIL, RECORD_##UP, MPIIO_SPLIT_##UP##S, UP##_MEMORY, COUNT, , , NULL,  \
          pointer_of)                                                                                         \
     WRAP(MPI_File_##WORD##_ordered_begin##TAIL, RECORD_##UP, MPIIO_SPLIT_##UP##S, UP##_MEMORY, COUNT, , ,    \
-         no_pointer)                                                                                         \
-    WRAP_AT(MPI_File_##WORD##_at##TAIL, RECORD_##UP, MPIIO_INDEP_##UP##S, UP##_MEMORY, COUNT, STATUS, EXTRA) \
+         NULL, no_pointer)                                                                                   \
+    WRAP_AT(MPI_File_##WORD##_at##TAIL, RECORD_##UP, MPIIO_INDEP_##UP##S, UP##_MEMORY, COUNT, STATUS, EXTRA, \
+            NULL)                                                                                            \
     WRAP_AT(MPI_File_##WORD##_at_all##TAIL, RECORD_##UP, MPIIO_COLL_##UP##S, UP##_MEMORY, COUNT, STATUS,     \
-            EXTRA)                                                                                           \
-    WRAP_AT(MPI_File_i##WORD##_at##TAIL, RECORD_##UP, MPIIO_NB_##UP##S, UP##_MEMORY, COUNT, REQUEST, EXTRA)  \
+            EXTRA, NULL)                                                                                     \
+    WRAP_AT(MPI_File_i##WORD##_at##TAIL, RECORD_##UP, MPIIO_NB_##UP##S, UP##_MEMORY, COUNT, REQUEST, EXTRA,  \
+            extra)                                                                                           \
     WRAP_AT(MPI_File_i##WORD##_at_all##TAIL, RECORD_##UP, MPIIO_NB_##UP##S, UP##_MEMORY, COUNT, REQUEST,     \
-            EXTRA)                                                                                           \
-    WRAP_AT(MPI_File_##WORD##_at_all_begin##TAIL, RECORD_##UP, MPIIO_SPLIT_##UP##S, UP##_MEMORY, COUNT, , )
+            EXTRA, extra)                                                                                    \
+    WRAP_AT(MPI_File_##WORD##_at_all_begin##TAIL, RECORD_##UP, MPIIO_SPLIT_##UP##S, UP##_MEMORY, COUNT, , ,  \
+            NULL)
 
+#define END(NAME, DIRECTION, MEMORY)                                                                         \
+    EXPORT int P##NAME(MPI_File handle, MEMORY memory, MPI_Status *status) {                                 \
+        NEXT_MPI(NAME, (MPI_File, MEMORY, MPI_Status *));                                                    \
+        double start = recorder_now();                                                                       \
+        recorder_depth++;                                                                                    \
+        int result = next(handle, memory, status);                                                           \
+        recorder_depth--;                                                                                    \
+        ended(DIRECTION, handle, result, start);                                                             \
+        return result;                                                                                       \
+    }                                                                                                        \
+    BOTH_NAMES(NAME, (MPI_File handle, MEMORY memory, MPI_Status * status));
+#define ENDS(WORD, UP)                                                                                       \
+    END(MPI_File_##WORD##_all_end, RECORD_##UP, UP##_MEMORY)                                                 \
+    END(MPI_File_##WORD##_at_all_end, RECORD_##UP, UP##_MEMORY)                                              \
+    END(MPI_File_##WORD##_ordered_end, RECORD_##UP, UP##_MEMORY)
+
+ENDS(read, READ)
+ENDS(write, WRITE)
 FORMS(read, READ, int, )
 FORMS(write, WRITE, int, )
 #if MPI_VERSION >= 4

@@ -12,7 +12,7 @@
 #define DESCRIPTORS 65536
 #define MPI_FILES 256 /* open at a time */
 #define COMMUNICATORS 256
-#define EXPECTED 4096                  /* receives in progress */
+#define EXPECTED 4096                  /* receives in progress, and accesses */
 #define WAITING 64                     /* queued accesses */
 #define LONGEST_WAIT ((moment)1 << 28) /* about a tenth of a second: the clock's rate may change */
 
@@ -49,6 +49,13 @@ typedef struct {
 typedef struct {
     uintptr_t request, communicator;
 } expected_message;
+
+/* A nonblocking access in progress. */
+typedef struct {
+    uintptr_t request;
+    const record *file;
+    int direction;
+} awaited;
 
 /* Of a repeat: bytes handed over for planting, wrong bytes planted, and those noticed. */
 typedef struct {
@@ -94,7 +101,8 @@ typedef struct {
     int mpi_files;
     communicator communicator[COMMUNICATORS];
     expected_message expected[EXPECTED];
-    int communicators, expecting;
+    awaited awaited[EXPECTED];
+    int communicators, expecting, awaiting;
     pending *aio;
     size_t aio_used, aio_room;
     planting *planting;

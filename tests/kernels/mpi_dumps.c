@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Dumps as simulations write them, for test_kernel_replay.py and docs/your-application.md.
  *
- *     mpi_dumps FOLDER heat|ahead|split|particles SIZE STEPS [posix]
+ *     mpi_dumps FOLDER heat|ahead|split|later|particles SIZE STEPS [posix]
  *
  * heat: a block of a plane for each process, MPI_File_write_all through a subarray view. ahead: the same at
- * an offset that MPI_File_seek sets. split: the same with split calls. particles: a part of seven lists,
- * MPI_File_write_at_all. posix: the same bytes with pwrite. Prints the seconds. */
+ * an offset that MPI_File_seek sets. split: the same with split calls. later: with nonblocking ones.
+ * particles: a part of seven lists, MPI_File_write_at_all. posix: the same bytes with pwrite. Prints the
+ * seconds. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -62,6 +63,11 @@ static void heat(const dump *d, const char *name) {
     } else if (!strcmp(d->kind, "split")) {
         CHECK(MPI_File_write_all_begin(f, d->data, n, MPI_DOUBLE));
         CHECK(MPI_File_write_all_end(f, d->data, MPI_STATUS_IGNORE));
+    } else if (!strcmp(d->kind, "later")) {
+        MPI_Request request;
+        CHECK(MPI_File_iwrite_all(f, d->data, n, MPI_DOUBLE, &request));
+        CHECK(d->rank ? MPI_Wait(&request, MPI_STATUS_IGNORE)
+                      : MPI_Waitall(1, &request, MPI_STATUSES_IGNORE));
     } else {
         CHECK(MPI_File_write_all(f, d->data, n, MPI_DOUBLE, MPI_STATUS_IGNORE));
     }
@@ -107,7 +113,7 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &d.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &d.processes);
     if (argc < 5) {
-        fprintf(stderr, "expected FOLDER heat|ahead|split|particles SIZE STEPS [posix]\n");
+        fprintf(stderr, "expected FOLDER heat|ahead|split|later|particles SIZE STEPS [posix]\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     d.kind = argv[2];
