@@ -27,7 +27,7 @@ batch = common.partition(
     cores=common.number("CORES", 20),
     file_systems={
         "nobackup": common.file_system(
-            common.setting("SCRATCH", "/nobackup"),
+            common.setting("SCRATCH", f"/nobackup/{common.user_name()}"),
             kind="lustre",
             striping={"kind": "lustre", "count": 16, "size": "1M"},
             hints={"romio_cb_write": "enable"},

@@ -16,10 +16,10 @@ from reframe.core.exceptions import SanityError
 from iogauge.analysis.checks.verdict import Wrong, check, exit_status, load
 from iogauge.common.mounts import IN_MEMORY, mount_of
 from reframe_tests.benchmarks.ior import GIB, MIB
-from reframe_tests.framework.base import IoBenchmark
+from reframe_tests.framework.base import SEED, IoBenchmark
 from reframe_tests.framework.changes import Drop, find_drop
 from reframe_tests.framework.variants import benchmark
-from reframe_tests.machine import memory_group, scales
+from reframe_tests.machine import memory_group, placement, scales
 from reframe_tests.machine.memory import memory
 
 PAGE = 4096
@@ -82,7 +82,8 @@ class CacheCliff(IoBenchmark):
     @property
     def memory(self) -> int:
         """Bytes that can buffer."""
-        return SCALES[self.scale].memory or memory() * MIB
+        has = placement.shape_of(self.current_partition).memory or memory()
+        return SCALES[self.scale].memory or has * MIB
 
     @property
     def piece(self) -> int:
@@ -123,6 +124,8 @@ class CacheCliff(IoBenchmark):
         if kind in IN_MEMORY:
             return f"file system {self.fs}: its files are memory ({kind}), and no page cache falls"
         if SCALES[self.scale].group:
+            if not self.is_local():
+                return "a job's processes cannot be put into a control group; use --scale node"
             groups = memory_group.find_groups()
             if isinstance(groups, str):
                 return groups
@@ -140,7 +143,7 @@ class CacheCliff(IoBenchmark):
                 "options": [
                     " ".join([self.pattern, *self.options_of(n)]),
                     *fixed,
-                    f"--steps {self.arrays(n)[0]} --repeat {self.repeats}",
+                    f"--steps {self.arrays(n)[0]} --repeat {self.repeats} {SEED}",
                     f"--json {self.document(n)}",
                 ],
             }

@@ -9,7 +9,7 @@ from reframe.core.builtins import parameter, variable
 
 from reframe_tests.framework.base import IoBenchmark
 from reframe_tests.framework.variants import benchmark
-from reframe_tests.machine import calls, scales
+from reframe_tests.machine import calls, placement, scales
 
 BYTES_PER_VALUE = 4
 
@@ -40,8 +40,9 @@ SCALES = {
     "paper-gsfc": Scale((1024, 1024, 41), arrays=23, steps=6, processes=256, bandwidth=12),
 }
 
-# A queue's limit, as a multiple of the data that a server receives in a dump.
-QUEUES = {"below": 0.25, "above": 2.0}
+# A queue's limit, as a multiple of the data that a server receives in a dump; the most of a node.
+QUEUES = {"below": 0.25, "above": 1.25}
+OF_A_NODE = 0.75
 
 
 class PaioBenchmark(IoBenchmark):
@@ -73,9 +74,12 @@ class PaioBenchmark(IoBenchmark):
         return False
 
     def queue_limit(self) -> int:
-        """Bytes; the least that the kernel takes is 4 KiB."""
-        share = self.dump.bytes / self.servers()
-        return max(4096, int(share * QUEUES[self.queue]))
+        """The least that the kernel takes is 4 KiB."""
+        if not self.servers():
+            return 0
+        wanted = self.dump.bytes / self.servers() * QUEUES[self.queue]
+        has = placement.shape_of(self.current_partition).memory * 2**20 * OF_A_NODE
+        return max(4096, int(min(wanted, has or wanted)))
 
     def pattern_options(self) -> list[str]:
         dump = self.dump

@@ -39,6 +39,7 @@ from reframe_tests.machine.fits import Fits
 from reframe_tests.machine.scales import QUICK_SCALE, Scale
 
 MAX_DEFAULT_PROCESSES = 4
+SEED = "--seed $((RANDOM*32768+RANDOM))"  # the document has it: no other run's data passes
 
 
 class IoBenchmark(
@@ -285,7 +286,7 @@ class IoBenchmark(
             *(flag for flag, wanted in flags.items() if wanted),
             *([f"--ceiling-seconds {self.ceiling_seconds}"] if self.ceilings else []),
             *([f"--buffer {shlex.quote(self.chosen_buffer())}"] if self.chosen_buffer() else []),
-            "--seed $((RANDOM*32768+RANDOM))",  # the document has it: no other run's data passes
+            SEED,
         ]
 
     def programs(self) -> list[dict[str, Any]]:

@@ -110,7 +110,14 @@ def _table() -> tuple[Call, ...]:
         needs[method] = _features(method, library, None)
         if method in BEHIND:
             found += [
-                Call(method, None, needs=needs[inner], inner=inner, servers=1)
+                Call(
+                    method,
+                    None,
+                    needs=needs[inner],
+                    inner=inner,
+                    servers=1,
+                    copies=COPIES.get(f"{inner}:independent", "yes"),
+                )
                 for inner in BEHIND[method]
             ]
             continue

@@ -13,6 +13,7 @@ from reframe_tests.machine.placed import Placed
 # A reused buffer holds at least one piece, and the ceilings' transfer if they are measured
 # (kernels/driver: PIECE, TRANSFER).
 PIECE, CEILING = 2**20, 8 * 2**20
+QUEUE = 64 * 2**20  # of an I/O process, unless a test says otherwise
 
 
 class Fits(Placed):
@@ -62,7 +63,7 @@ class Fits(Placed):
         return (self.chosen_buffer() or ("reused" if by_itself else "whole")) == "reused"
 
     def share_of_a_dump(self) -> int:
-        return int(self.payload_bytes() // (self.dumps * self.num_tasks))
+        return int(self.payload_bytes() // (self.dumps * self.clients))
 
     def held_bytes(self) -> int:
         """Of data, in a process at once."""
@@ -77,8 +78,19 @@ class Fits(Placed):
         shape = placement.shape_of(self.current_partition)
         files = self.bytes_of_files() // self.num_tasks if self.files_are_memory() else 0
         return placement.memory_shortage(
-            self.held_bytes(), self.where, shape, files=files, copies=self.copies()
+            self.memory_needed(), self.where, shape, files=files, copies=1
         )
+
+    def queue_limit(self) -> int:
+        """Bytes that an I/O process keeps."""
+        return QUEUE if self.servers() else 0
+
+    def memory_needed(self) -> int:
+        """The mean of the fullest node: each process has its data, or a queue."""
+        data, each = self.held_bytes() * self.copies(), self.where.per_node
+        queues = min(each, -(-self.servers() // self.where.nodes))
+        more = queues * max(0, self.queue_limit() - data)
+        return data + -(-more // each)
 
     def copies(self) -> int:
         """Of the data that a process holds, in memory at once."""

@@ -11,6 +11,8 @@ import reframe as rfm
 from reframe_tests.machine import duration, placement
 from reframe_tests.machine.duration import Move
 
+OF_LIBRARIES = 256  # MiB of a process that are not its data: MPI's and the recorder's buffers
+
 
 class Placed(rfm.RegressionTestPlugin):
     # Why it cannot be placed; set by `place`, as is `where`.
@@ -20,6 +22,16 @@ class Placed(rfm.RegressionTestPlugin):
     def memory_fits(self) -> int:
         """How many processes a node has memory for; 0 if unknown, or none."""
         return 0
+
+    def memory_needed(self) -> int:
+        """Bytes that a process holds; 0 if it is little."""
+        return 0
+
+    def memory_to_ask_for(self, *, alone: bool) -> int:
+        """MiB of a node: all of it for a job alone, else what its processes need."""
+        has = int(self.current_partition.extras.get("memory", 0))
+        needed = self.where.per_node * (self.memory_needed() // 2**20 + OF_LIBRARIES)
+        return has if alone else min(needed, has or needed)
 
     def is_local(self) -> bool:
         return bool(self.current_partition.scheduler.is_local)
@@ -54,10 +66,11 @@ class Placed(rfm.RegressionTestPlugin):
     def hand_to_the_job(self, values: dict[str, Any]) -> None:
         """`values`: the template's variables."""
         extras = self.current_partition.extras
+        alone = bool(self.exclusive_access and extras.get("exclusive", True))
         self.job.script_values = values
         self.job.placement = {
             "block": self.where.block,
             "job_type": extras.get("job_type", "parallel"),
-            "exclusive": self.exclusive_access and extras.get("exclusive", True),
-            "memory": extras.get("memory", 0),
+            "exclusive": alone,
+            "memory": self.memory_to_ask_for(alone=alone),
         }

@@ -10,7 +10,7 @@ machine; that it was this one is unverified.
   664 nodes then; the same page for the whole machine was not found.
 - IOGAUGE_CGNS: the prefix of a parallel CGNS, which is no module there.
 - Unverified: what a job may have of the 64 GB (3 GB are left to the system here), the names of
-  modules and of the login nodes.
+  modules and of the login nodes. A user's folder: as in the document's command.
 """
 
 import sys
@@ -27,7 +27,7 @@ batch = common.partition(
     cores=24,
     file_systems={
         "scratch1": common.file_system(
-            common.setting("SCRATCH", "/scratch1"),
+            common.setting("SCRATCH", f"/scratch1/scratchdirs/{common.user_name()}"),
             kind="lustre",
             striping={"kind": "lustre", "count": 96, "size": "1M"},
             hints={"romio_cb_write": "enable"},

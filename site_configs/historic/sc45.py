@@ -5,8 +5,8 @@ From the document: 256 CPUs wrote the cloud model's arrays, 12 MB/s; one process
 a third of 121 MB/s; a node's memory is less than ten arrays' 2.9 GB. Left out, because it says
 nothing of them: nodes, their memory and processors, file system, peaks. What a script cannot do
 without is a guess or the user's: IOGAUGE_SCHEDULER and IOGAUGE_LAUNCHER (a PBS and mpiexec here),
-IOGAUGE_CORES of a node (1: each process then has its own node), IOGAUGE_SCRATCH. Unverified:
-that its MPI had ROMIO, and the names of login nodes.
+IOGAUGE_CORES of a node (1: each process then has its own node), IOGAUGE_MEMORY (MiB; as much as is
+less than 2.9 GB), IOGAUGE_SCRATCH. Unverified: that its MPI had ROMIO, the names of login nodes.
 """
 
 import sys
@@ -30,6 +30,7 @@ batch = common.partition(
             expected_bandwidth=12,
         ),
     },
+    memory=common.number("MEMORY", 2700),
 )
 
 site_configuration = common.site(

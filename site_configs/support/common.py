@@ -310,6 +310,11 @@ def setting(name: str, default: str) -> str:
     return os.environ.get(f"IOGAUGE_{name}") or default
 
 
+def user_name() -> str:
+    """For the user's folder: the top of a file system is root's."""
+    return os.environ.get("USER") or str(os.getuid())
+
+
 DIGITS = 18  # of a number from the user
 
 

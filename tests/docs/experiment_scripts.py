@@ -73,13 +73,26 @@ def site(system: str, output: Path) -> tuple[list[str], int]:
         for one in some:
             wrong += [f"{one.id}: {text}" for text in problems(one, of(one, cases))]
     scripts = sorted(output.glob("*/stage/*/*/*/*/*/rfm_job.sh"))
+    return wrong + judged(scripts, system), len(scripts)
+
+
+def all_tests(system: str, output: Path, *options: str) -> tuple[list[str], int]:
+    """The same of all tests at all scales, for a machine that is no document's."""
+    session = reframe(output, "--system", system, "--dry-run", *options, config=sites.find(system))
+    wrong = [case["fail_reason"] for case in session.cases if case["result"] == "fail"]
+    scripts = session.scripts()
+    return wrong + judged(scripts, system), len(scripts)
+
+
+def judged(scripts: Sequence[Path], system: str) -> list[str]:
+    wrong: list[str] = []
     kernel = build_for_tests("mpich") / "iokernel"
     for script in scripts:
         found = script_judge.problems(script, system, kernel)
         wrong += [f"{script.parent.name}: {text}" for text in found]
     words = ["shellcheck", "--shell=bash", *map(str, script_judge.one_of_each_line(scripts))]
     checked = subprocess.run(words, capture_output=True, text=True, check=False)
-    return wrong + checked.stdout.splitlines(), len(scripts)
+    return wrong + checked.stdout.splitlines()
 
 
 def problems(one: Experiment, cases: Sequence[Case]) -> Iterator[str]:

@@ -77,6 +77,11 @@ def _directives(text: str, prefix: str) -> list[str]:
     return re.findall(rf"^{re.escape(prefix)} (.*)$", text, re.MULTILINE)
 
 
+def _has_its_shell(text: str, asked: Sequence[str]) -> None:
+    if list(asked) != [ours := text.splitlines()[0].removeprefix("#!")]:
+        raise Refused(f"its shell is {list(asked)}: not {ours}, but the user's login shell")
+
+
 def _started(text: str, least: int = 1) -> int:
     """By the launchers' own option."""
     counts = {int(n) for launch in launches(text) for n in NUMBER_OF.findall(launch.launcher)}
@@ -92,13 +97,17 @@ def slurm(text: str, _: Shape) -> Request:
         raise Refused(f"--ntasks={tasks} is not on --nodes={nodes} at --ntasks-per-node={each}")
     if "exclusive" in asked and asked.get("mem") != "0":
         raise Refused("--exclusive without --mem=0: the default for a CPU, not the node's memory")
+    memory = int(asked.get("mem", "0").removesuffix("M"))
+    if "exclusive" not in asked and not memory:
+        raise Refused("a shared node without --mem: the default for a CPU, not what it needs")
     cpus = int(asked.get("cpus-per-task", 1))
-    return Request(nodes, tasks, each, _seconds(asked["time"]), cpus)
+    return Request(nodes, tasks, each, _seconds(asked["time"]), cpus, memory)
 
 
 def pbs(text: str, shape: Shape) -> Request:
     """PBS Professional: chunks of `select`; without `scatter` two of them may share a node."""
     asked = dict(re.findall(r"^#PBS -l (\w+)=(.*)$", text, re.MULTILINE))
+    _has_its_shell(text, _directives(text, "#PBS -S"))
     chunks = []
     for chunk in asked["select"].split("+"):
         count, *resources = chunk.split(":")
@@ -109,8 +118,8 @@ def pbs(text: str, shape: Shape) -> Request:
     place = asked.get("place", "")
     if nodes > 1 and not place.startswith("scatter"):
         raise Refused(f"place={place}: chunks may share a node")
-    if "excl" in place and shape.memory and not all(memory for *_, memory in chunks):
-        raise Refused("a node for itself, but not its memory")
+    if shape.memory and not all(memory for *_, memory in chunks):
+        raise Refused("a part of a node, or all of it, but not its memory")
     processes = sum(count * each for count, _, each, _ in chunks)
     if processes != _started(text):
         raise Refused(f"{processes} places for {_started(text)} processes")
@@ -122,6 +131,7 @@ def pbs(text: str, shape: Shape) -> Request:
 
 
 def torque(text: str, _: Shape) -> Request:
+    _has_its_shell(text, _directives(text, "#PBS -S"))
     asked = dict(re.findall(r"^#PBS -l (\w+)=(.*)$", text, re.MULTILINE))
     chunks = [tuple(map(int, re.findall(r"\d+", part)[:2])) for part in asked["nodes"].split("+")]
     places = sum(count * each for count, each in chunks)
@@ -154,8 +164,7 @@ def loadleveler(text: str, _: Shape) -> Request:
     if lines[-1] != "queue":
         raise Refused("no `# @ queue` at the end")
     asked = dict(line.split(" = ", 1) for line in lines[:-1])
-    if asked.get("shell") != (ours := text.splitlines()[0].removeprefix("#!")):
-        raise Refused(f"shell = {asked.get('shell')}: not {ours}, but the user's login shell")
+    _has_its_shell(text, [asked.get("shell", "")])
     seconds = _seconds(asked["wall_clock_limit"])
     if asked["job_type"] == "parallel":
         nodes, processes = int(asked["node"]), int(asked["total_tasks"])
@@ -216,6 +225,31 @@ def plan(kernel: Path, processes: int, options: tuple[str, ...]) -> Any:
     return json.loads(done.stdout) if done.returncode == 0 else done.stderr.strip()
 
 
+def memory(launch: Launch, plan_of: Any, asked: Request) -> int:
+    """Bytes on the fullest node: each process holds its data, or a queue."""
+    given = dict(zip(launch.options, launch.options[1:], strict=False))
+    data, queue = plan_of["buffer_per_process"], int(given.get("--queue-limit", 0))
+    queues = min(asked.per_node, -(-int(given.get("--io-processes", 1)) // asked.nodes))
+    return max(asked.per_node * data, (asked.per_node - queues) * data + queues * queue)
+
+
+# A script's lines name no other folders than the job's, the kernels', the file system's and these.
+EVERYWHERE = ("/proc/", "/dev/null", "/bin/")
+PLACE = re.compile(r"(?<![\w.$/}*])/[\w.-]+/[\w./-]*")
+
+
+def places(text: str) -> Iterator[str]:
+    """Absolute paths of the script's commands that a node may not have."""
+    given = re.findall(r"^(?:cd -- |file_system=)(.*)$", text, re.MULTILINE)
+    known = [word for text in given for word in shlex.split(text)]
+    known += [*EVERYWHERE, *(str(launch.program.parent) for launch in launches(text))]
+    commands = re.sub(r"^\s*#.*$", "", text, flags=re.MULTILINE)
+    found = dict.fromkeys(PLACE.findall(commands))
+    for place in found:  # the beginning of one with a blank in it is a place too
+        if not any(place.startswith(one) or one.startswith(place) for one in known):
+            yield place
+
+
 # Options that change no plan, and those of them that have a value.
 UNPLANNED = {"--fsync", "--ceilings", "--drop-caches", "--keep", "--json", "--repeat", "--seed"}
 WITH_VALUE = {"--json", "--repeat", "--seed"}
@@ -242,8 +276,13 @@ def problems(script: Path, system: str, kernel: Path) -> Iterator[str]:
         answer = plan(kernel, asked.processes, without_unplanned(launch.options))
         if isinstance(answer, str):
             yield answer
-        elif shape.memory * MIB < answer["buffer_per_process"] * asked.per_node and shape.memory:
-            yield f"{answer['buffer_per_process'] * asked.per_node} bytes of buffers on a node"
+            continue
+        needed, has = memory(launch, answer, asked), asked.memory or shape.memory
+        if has and needed > has * MIB:
+            yield f"{needed} bytes of buffers on a node, of which it asks for {has} MiB"
+        if not {"--seed", "--keep", "--read-only"} & set(launch.options):
+            yield "no --seed: another run's data would pass"
+    yield from (f"{place} is of this machine" for place in places(text))
 
 
 # ---------------------------------------------------------------- the shell

@@ -106,6 +106,19 @@ def test_the_scripts_are_as_the_table_says(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("system", "alone"), [("slurm_lustre", "no"), ("pbs_lustre", "yes")])
+def test_every_script_of_a_machine_would_start(
+    system: str, alone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All tests at all scales, up to 16,384 processes; with nodes of their own, and shared ones."""
+    monkeypatch.setenv("IOGAUGE_NODES", "1024")
+    options = ("-S", f"exclusive_access={alone}")
+    wrong, scripts = experiment_scripts.all_tests(system, tmp_path, *options)
+    assert wrong == []
+    assert scripts > 500
+
+
+@pytest.mark.slow
 def test_a_script_that_is_otherwise_is_named(tmp_path: Path) -> None:
     """Each kind of what can be wrong, by a table that says something else than the tests do."""
     right = named("idris-2011-p46-levels")

@@ -22,6 +22,9 @@ BLUE_GENE = Shape(cores=4, nodes=256, per_node=(1, 2, 4), blocks=(64, 128, 256))
     [
         ("slurm", "--ntasks=10", "--ntasks=20"),
         ("slurm", "#SBATCH --mem=0\n", ""),
+        ("slurm", "#SBATCH --exclusive\n#SBATCH --mem=0\n", ""),
+        ("pbs", "#PBS -S /bin/bash\n", ""),
+        ("torque", "#PBS -S /bin/bash\n", "#PBS -S /bin/tcsh\n"),
         ("pbs", "place=scatter:excl", "place=free"),
         ("pbs", ":mem=1024mb", ""),
         ("pbs", "mpiprocs=2", "mpiprocs=1"),
@@ -52,6 +55,17 @@ def test_what_a_machine_does_not_have() -> None:
     assert list(judge.against_machine(right, BLUE_GENE)) == []
     for wrong in ({"block": 64}, {"block": 100}, {"block": 512}, {"per_node": 3}):
         assert list(judge.against_machine(replace(right, **wrong), BLUE_GENE)), wrong
+
+
+def test_a_path_of_this_machine_and_a_queue_larger_than_a_node() -> None:
+    text = (GOLDEN / "slurm.sh").read_text()
+    assert list(judge.places(text)) == []
+    group = 'mkdir "/sys/fs/cgroup/memory/iogauge.$$"\n'
+    assert list(judge.places(text + group)) == ["/sys/fs/cgroup/memory/iogauge."]
+    options = ("weather", "--queue-limit", "4096")
+    launch = judge.Launch("mpiexec -n 2", Path("iokernel"), options)
+    request = Request(nodes=2, processes=4, per_node=2, seconds=60)
+    assert judge.memory(launch, {"buffer_per_process": 1000}, request) == 5096
 
 
 def test_a_line_that_the_kernels_refuse_is_named(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 #!/bin/bash
 #PBS -N rfmS3d0d1a48dc
+#PBS -S /bin/bash
 #PBS -l select=2:ncpus=4:mpiprocs=4:mem=1024mb:model=ivy+1:ncpus=2:mpiprocs=2:mem=1024mb:model=ivy
 #PBS -l place=scatter:excl
 #PBS -l walltime=00:10:00

@@ -1,5 +1,6 @@
 #!/bin/bash
 #PBS -N rfmS3d0d1a48dc
+#PBS -S /bin/bash
 #PBS -l nodes=2:ppn=4:ib+1:ppn=2:ib
 #PBS -l naccesspolicy=singlejob
 #PBS -l walltime=00:10:00
