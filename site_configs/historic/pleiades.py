@@ -2,8 +2,9 @@
 """Pleiades at NASA Ames: Lustre (The HDF Group's studies of CGNS on it).
 
 From the document: that there were studies on its Lustre file system, and no number. Nodes, batch
-system and file system are as in site_configs/pbs_lustre.py, with its settings. Unverified: the name
-of MPT's module in 2014, without which a job has no `mpiexec_mpt` (IOGAUGE_MODULES).
+system and file system are as in site_configs/pbs_lustre.py, with its settings. MPT's module,
+without which a job has no `mpiexec_mpt`, is `mpi-sgi/mpt` in its users' job scripts of 2013 to 2018
+(IOGAUGE_MODULES). Assumed: HDF5, PnetCDF and CGNS need no module; later there is `hdf5/1.8.18_mpt`.
 """
 
 import sys

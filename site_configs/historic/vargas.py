@@ -3,7 +3,8 @@
 
 Shape (IDRIS 2011 document): 112 nodes, 3584 cores, 18 TB; two InfiniBand links of 16 Gbit/s a node.
 GPFS: 8 GB/s for each of WORKDIR and TMPDIR, block size 2 MB. Unverified: the paths, the
-login nodes' names, that all nodes have the same memory, and the networks' name, `sn_all`.
+login nodes' names, that all nodes have the same memory, and the networks' name, `sn_all`. Assumed:
+compilers, HDF5 and PnetCDF need no module; no public page with their names was found.
 """
 
 import sys
