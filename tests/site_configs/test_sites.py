@@ -29,7 +29,7 @@ MUST_HAVE = {
     "mira": ["#COBALT --mode script\n", " --exp-env BGLOCKLESSMPIO_F_TYPE : ", "romio_cb_w"],
     "faust": ["#PBS -l nodes=1:ppn=1\n", "\nmpiexec -n 1 ", "/iogauge."],
     "edison": ["module load cray-parallel-netcdf\n", "\nsrun ", "lfs setstripe -c 96 -S 1M "],
-    "altix": ["#PBS -l select=1:ncpus=4:mpiprocs=4\n", "--prefix ufs: "],
+    "altix": ["#PBS -l select=1:ncpus=4:mpiprocs=4:mem=", "--prefix ufs: "],
     "docker": ["btl_vader_single_copy_mechanism", "\nmpiexec.openmpi "],
 }
 # Sites that other tests run, each with the reason; and modules that are none.
