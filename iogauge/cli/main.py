@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from iogauge import version
 from iogauge.analysis.errors import EXIT_DATA, EXIT_USAGE, LONGEST, AnalysisError
 from iogauge.cli import options, table
-from iogauge.common import paths, tables, user
+from iogauge.common import tables
 from iogauge.common.files import CannotWrite
 from iogauge.common.text import one_line, unknown
 
@@ -135,8 +135,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     _complete()
     command, words = _find(list(sys.argv[1:] if argv is None else argv))
     try:
-        if paths.is_checkout() and command.name != "doctor":
-            user.check_owner(paths.ROOT)
         if command.in_checkout:
             options.need_checkout(command.name)
         args = parser_of(command).parse(words)
