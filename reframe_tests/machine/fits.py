@@ -90,7 +90,7 @@ class Fits(Placed):
         data, each = self.held_bytes() * self.copies(), self.where.per_node
         queues = min(each, -(-self.servers() // self.where.nodes))
         more = queues * max(0, self.queue_limit() - data)
-        return data + -(-more // each)
+        return int(data + -(-more // each))
 
     def copies(self) -> int:
         """Of the data that a process holds, in memory at once."""

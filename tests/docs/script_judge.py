@@ -230,7 +230,7 @@ def memory(launch: Launch, plan_of: Any, asked: Request) -> int:
     given = dict(zip(launch.options, launch.options[1:], strict=False))
     data, queue = plan_of["buffer_per_process"], int(given.get("--queue-limit", 0))
     queues = min(asked.per_node, -(-int(given.get("--io-processes", 1)) // asked.nodes))
-    return max(asked.per_node * data, (asked.per_node - queues) * data + queues * queue)
+    return int(max(asked.per_node * data, (asked.per_node - queues) * data + queues * queue))
 
 
 # A script's lines name no other folders than the job's, the kernels', the file system's and these.
