@@ -124,7 +124,7 @@ def chosen(names: Sequence[str], known: Known) -> list[str]:
 
 def seconds(document: Mapping[str, Any], way: str = WRITING) -> float:
     """Of writing: creating, writing, flushing and closing. Of reading: opening, too. A replay's
-    processes are not in step: of it, those of the one that is longest in calls, by phase."""
+    processes are not in step: of the one that is longest in calls, phase by phase."""
     sides = [sample[way] for sample in document["samples"]]
     return sum(float(side.get("in_calls", side["seconds"])) for side in sides)
 
