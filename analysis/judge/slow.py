@@ -82,8 +82,8 @@ def questions(document: dict[str, Any], traced: Traced | None) -> list[Question]
 def latencies(
     document: dict[str, Any], direction: Direction, traced: Traced | None = None
 ) -> list[dict[str, Any]]:
-    """Of single calls, in all repeats that measured them, else those of a trace in all repeats
-    together; `mean`: seconds of a process, of the document alone."""
+    """Of single calls, in all repeats that measured them, else in all of a trace together; `mean`:
+    seconds of a process, of the document alone."""
     sides = [sample.get(direction) or {} for sample in document["samples"]]
     found = [{**side["latency"], "mean": side["phases"][direction]["mean"]} for side in sides
              if side.get("latency")]  # fmt: skip

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Pictures of what the calls of a trace did: percentiles, which process was slow, what moved when.
-Those of processes and of time are as wide as there is room (access_chart.Picture)."""
+Pictures of processes and time are as wide as there is room (access_chart.Picture)."""
 
 import math
 import statistics
@@ -75,7 +75,7 @@ def strip(found: Singly) -> Drawn | None:
         for i, column in enumerate(columns.values())
         for process, took in column
     ]
-    text = f"How long a {layer} call of each process took, times that of the middle process"
+    text = f"How long {layer} calls of each process took, as times the middle process's"
     x = [(100 * (i + 0.5) / len(columns), name) for i, name in enumerate(columns)]
     names = [f"up to {TIMES[0]:g} times", *(f"{edge:g} times" for edge in TIMES[1:]), "more"]
     return _shaded("Slow processes", text, x, cells, TIMES, names) if cells else None

@@ -40,8 +40,8 @@ PERCENTILES = (
     "one that spent the most time in these calls"
 )
 NO_OSTS = (
-    "Which OST is slow is not known: no two of them have files of their own that moved as much in "
-    "as many POSIX calls"
+    "Which OST is slow is not known: no two of them have separate files that moved as much in as "
+    "many POSIX calls"
 )
 
 
@@ -100,7 +100,7 @@ def of_calls(singly: Singly, log: Log) -> Iterator[Part]:
         for one, worst in calls.by_phase(singly)
     ]  # fmt: skip
     flows = [
-        "{}, MiB/s in those of {} intervals of {:.3g} s in which something moved: "
+        "{}, MiB/s in the intervals (of {}, {:.3g} s each) in which something moved: "
         "{:,.4g} in the middle one, {:,.4g} to {:,.4g}".format(
             flow.direction, len(flow.moved), flow.seconds,
             *(of(flow.rates) / MIB for of in (statistics.median, min, max)),
