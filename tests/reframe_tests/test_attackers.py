@@ -64,7 +64,7 @@ SHORT = '"co"'  # create, close, open
 GET_INFO = "MPI_File_get_info(((mpiio_file *)file)->handle, used);"
 DROP = "if (s->what->drop_caches) {"
 CREATED = "rate_of(r, i, IO_OP_CREATE);"
-SAID = '"write", s->bandwidth[IO_WRITING], "read", s->bandwidth[IO_READING]);'
+SAID = '"write", c->bandwidth[IO_WRITING], "read", c->bandwidth[IO_READING],'
 LIES = {
     "compares nothing": not_compared("true", witness="do not notice a wrong byte"),
     "compares in the first repeat only": not_compared("f->session->repeat"),
