@@ -127,3 +127,12 @@ def test_nothing_is_left(trixie: Stack, tmp_path: Path) -> None:
     run(trixie, MODES[0], place, "--repeat", "2").good()
     assert list(place.iterdir()) == []
     assert "expected 1 to 4" in run(trixie, MODES[0], place, "--aggregators", "5").error(2)
+
+
+def test_it_creates_no_empty_files(trixie: Stack, tmp_path: Path) -> None:
+    """Its files are folders: with --create-empty it is refused, without it runs."""
+    words = ["metadata", "--files", "2", "--method", "adios2", "--dir", str(tmp_path)]
+    document = tmp_path / "r.json"
+    said = trixie.run(*words, "--create-empty", processes=2, document=document).error(2)
+    assert "--create-empty creates files, but method adios2 writes directories" in said
+    trixie.run(*words, processes=2, document=document).good()
