@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Kept files of every format with single wrong bytes, each read back by one process.
 
-A wrong byte of payload must be seen. Of one in a header or in padding a library may make nothing;
-those are judged apart. Whatever is said of a byte, the file has it."""
+A wrong byte of payload must be seen, and one in a chunk if its values change: not each bit of what
+was compressed counts. Of one in a header or in padding a library may make nothing; those are judged
+apart. Whatever is said of a byte, the file has it."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from tests.selftest.cases import Subject
 from tests.selftest.judge import BROKEN, CAUGHT, HUNG, MENDED, MISSED, SILENT, Judgement
 from tests.selftest.run import Outcome, Place
 
-PAYLOAD, METADATA = "byte:payload", "byte:metadata"
+PAYLOAD, CHUNKS, METADATA = "byte:payload", "byte:chunks", "byte:metadata"
 OF_METADATA = 0.4  # of the runs, where there is any
 AT_ONCE = 8
 LARGEST_ELEMENT = 8  # bytes
@@ -70,11 +71,11 @@ def _good(place: Place, command: list[str]) -> dict[str, Any]:
 
 
 def _choose(kept: Kept, chance: random.Random) -> tuple[Path, list[int], str]:
-    """A file, bytes of it, and which kind of bytes they are: one of metadata, or AT_ONCE of
-    payload, each in another element, because wrong elements are counted. Data sets are chosen
-    alike, whatever their sizes; so none can be left out."""
+    """A file, bytes of it, and which kind of bytes they are: one of metadata or of a chunk, or
+    AT_ONCE of payload, each in another element, because wrong elements are counted. Data sets are
+    chosen alike, whatever their sizes; so none can be left out."""
     path = chance.choice(payload.files(kept.folder))
-    inside = kept.regions.of(path) if payload.is_known(path, kept.regions) else ()
+    inside = kept.regions.of(path)
     outside = _gaps(inside, path.stat().st_size)
     if outside and (not inside or chance.random() < OF_METADATA):
         return path, [chance.randrange(*chance.choice(outside))], METADATA
@@ -83,7 +84,8 @@ def _choose(kept: Kept, chance: random.Random) -> tuple[Path, list[int], str]:
         begin, end = chance.choice(inside)
         at = chance.randrange(begin, end)
         words[begin, (at - begin) // LARGEST_ELEMENT] = at
-    return path, list(words.values()), PAYLOAD
+    known = payload.is_known(path, kept.regions)
+    return path, list(words.values()), PAYLOAD if known else CHUNKS
 
 
 def _gaps(inside: Iterable[payload.Range], size: int) -> list[payload.Range]:
@@ -113,15 +115,19 @@ def one(place: Place, kept: Kept, chance: random.Random) -> Judgement:
     """Of a run that reads a file with wrong bytes."""
     path, offsets, kind = _choose(kept, chance)
     mask = chance.randint(1, 255)
-    size = path.stat().st_size
+    size, values = path.stat().st_size, None
     place.document.unlink(missing_ok=True)
     try:
         for offset in offsets:
             spoil(path, offset, mask)
         outcome = place.run(kept.command(place.document))
+        if kind == CHUNKS and outcome.status == 0:
+            values = payload.values(path)
     finally:
         for offset in offsets:
             spoil(path, offset, mask)
+    if values is not None and values == payload.values(path):
+        kind = METADATA
     verdict, why = verdict_of(outcome, kind, len(offsets), size)
     reason = f"{why}: bytes {offsets} of {path} with 0x{mask:02x}".lstrip(": ")
     return Judgement.of(kept.subject, kind, (verdict, reason), replace(outcome, left=[]), "")
@@ -137,7 +143,7 @@ def verdict_of(outcome: Outcome, kind: str, wrong: int, size: int) -> tuple[str,
         return SILENT, "no line says why"
     if (seen := _seen(outcome, wrong)) == wrong:
         return CAUGHT, ""
-    return (MISSED if kind == PAYLOAD else MENDED), f"{seen} of {wrong} seen"
+    return (MENDED if kind == METADATA else MISSED), f"{seen} of {wrong} seen"
 
 
 def _seen(outcome: Outcome, wrong: int) -> int:

@@ -72,7 +72,7 @@ def _places(path: Path) -> tuple[Range, ...]:
     return tuple(found)
 
 
-def _values(path: Path) -> list[tuple[str, str, bytes]]:
+def values(path: Path) -> list[tuple[str, str, bytes]]:
     """Each data set's name, type and bytes. A file that cannot be read has none of them."""
     try:
         with h5py.File(path) as file:
@@ -95,7 +95,7 @@ def _pieces(folder: Path, where: Regions) -> Iterator[tuple[str, list[Any]]]:
             data = path.read_bytes()
             yield name, [data[begin:end] for begin, end in where.of(path)]
         else:
-            yield name, _values(path)
+            yield name, values(path)
 
 
 def same(one: Path, other: Path, where: Regions) -> bool:

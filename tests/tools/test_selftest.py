@@ -275,6 +275,7 @@ def test_a_spoiled_byte_comes_back(tmp_path: Path) -> None:
         (damage.PAYLOAD, outcome(1, ERROR, {"verification": {"mismatches": 8}}), "caught"),
         (damage.PAYLOAD, outcome(1, ERROR, {"verification": {"mismatches": 7}}), "missed"),
         (damage.PAYLOAD, outcome(), "missed"),
+        (damage.CHUNKS, outcome(), "missed"),
         (damage.METADATA, outcome(), "mended"),
         (damage.METADATA, outcome(1, "", FAILED), "silent"),
         (damage.METADATA, outcome(1, "iokernel: error: byte 101 of /f", FAILED), "broken"),
