@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from iogauge.common.text import csv_table
+from iogauge.common.text import csv_table, plain
 
 # A tuple is a text of several lines. It is joined only where it is printed.
 Value = str | int | float | bool | date | tuple[str, ...] | None
@@ -59,7 +59,7 @@ def show_facts(args: argparse.Namespace, facts: Record, lines: Sequence[str], **
     else:
         print(", ".join(f"{value} {name.replace('_', ' ')}" for name, value in facts.items()))
         for line in (*lines, *(line for of in more.values() for line in of)):
-            print(f"  {line}")
+            print(f"  {plain(line)}")
 
 
 def write_json(data: Any) -> None:

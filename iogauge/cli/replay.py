@@ -21,6 +21,7 @@ from iogauge.analysis.replay.trace import POSIX, READ, WRITE, CannotReplayError
 from iogauge.common import paths
 from iogauge.common.files import write_whole
 from iogauge.common.progress import Bar
+from iogauge.common.text import plain
 from iogauge.measure import kernels
 from iogauge.measure import replay as measured
 from iogauge.measure.iokernel import Stack
@@ -85,7 +86,7 @@ def _all(runner: Runner, args: argparse.Namespace, known: Known) -> dict[str, An
     """What `answer.json` holds. `good`: all is verified, and the replay matches the log."""
     made = replay_steps.planned(args, runner.work / SCHEDULE)
     for line in (*made.said, *made.conflicts):
-        print(f"  {line}")
+        print(f"  {plain(line)}")
     replay = measured.logged(made.trace, runner.work / SCHEDULE)
     if args.fold:
         replay = replace(replay, words=[*replay.words, "--fold"], processes=args.fold)
@@ -101,7 +102,7 @@ def _all(runner: Runner, args: argparse.Namespace, known: Known) -> dict[str, An
     }  # fmt: skip
     if document is None:
         found["answer"] = [f"{measured.LOGGED}: {replay.why}"]
-        print(*found["answer"])
+        print(plain(*found["answer"]))
         return found
     found["good"] = not (compared and compared.wrong)
     for way in WAYS if args.rounds else ():
@@ -198,7 +199,7 @@ def _contest(
     if below:
         print(
             "no other methods: of the program's MPI-IO calls only the POSIX calls below them are "
-            f"known, and not who owns which bytes: {below[0]}; trace it with "
+            f"known, and not who owns which bytes: {plain(below[0])}; trace it with "
             "libiogauge-recorder.so (docs/your-application.md)"
         )
         return None
@@ -206,10 +207,10 @@ def _contest(
     try:
         shapes = what_if.make(made.trace, extents, WAYS[way])
     except CannotReplayError as error:
-        print(f"no other methods: {error}")
+        print(f"no other methods: {plain(str(error))}")
         return None
     for line in shapes.lines():
-        print(f"  {line}")
+        print(f"  {plain(line)}")
     replay = measured.logged(made.trace, runner.work / SCHEDULE, ["--think", "0"])
     posix = None
     if any(one.level != POSIX for one in made.trace.files):

@@ -15,6 +15,7 @@ from iogauge.analysis.pages import beside_page
 from iogauge.analysis.replay import check, phases, plan, schedule, trace, what_if
 from iogauge.analysis.replay.check import Comparison
 from iogauge.analysis.replay.trace import Trace
+from iogauge.common.text import plain
 
 from . import formats, options
 
@@ -116,7 +117,7 @@ def show(found: Comparison) -> None:
         print(f"{word:8} {a.calls:12} {b.calls:12} {a.bytes:16} {b.bytes:16}")
     print(f"sizes, offsets and order: exact for {found.exact} of {found.processes} processes")
     for line in (*found.said, *found.wrong[: check.SHOWN]):
-        print(f"  {line}")
+        print(f"  {plain(line)}")
     if len(found.wrong) > check.SHOWN:
         print(f"  and {len(found.wrong) - check.SHOWN} more")
     if not found.phases:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from iogauge.analysis.darshan.raw import BrokenTraceError, read_folder
 from iogauge.common.files import write_whole
+from iogauge.common.text import plain_lines
 from iogauge.measure import kernels
 from iogauge.measure.iokernel import Stack
 from iogauge.measure.shrink import case as reduced
@@ -18,7 +19,7 @@ from . import options
 
 
 def say(line: str) -> None:
-    print(line, flush=True)
+    print(plain_lines(line), flush=True)
 
 
 def command_of(folder: Path) -> tuple[int, str]:
