@@ -56,12 +56,25 @@ def earlier(document: Json) -> None:
     document["system"]["time"] = "2026-01-01T00:00:00Z"
 
 
+def readdir(document: Json) -> None:
+    """Twice the rate of reading folders, in each figure."""
+    for sample in document["samples"]:
+        found = sample["series"]["readdir"]
+        for key, value in found["seconds"].items():
+            found["seconds"][key] = value / 2
+        for key, value in found["rate_per_process"].items():
+            found["rate_per_process"][key] = value * 2
+        found["rate"] *= 2
+    document["summary"]["readdir_rate"] *= 2
+
+
 def no_trace(document: Json) -> None:
     shutil.rmtree("trace")
 
 
 LIES: dict[str, Callable[[Json], None]] = {
-    lie.__name__: lie for lie in (one_repeat, faster, bandwidth, cold, ceilings, earlier, no_trace)
+    lie.__name__: lie
+    for lie in (one_repeat, faster, bandwidth, cold, ceilings, earlier, readdir, no_trace)
 }
 
 if __name__ == "__main__":

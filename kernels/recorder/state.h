@@ -112,7 +112,8 @@ typedef struct {
     size_t hints;
     bool hints_looked[DIRECTIONS]; /* at those in force */
     storage_use storage;
-    double operation_seconds[OPERATIONS];
+    int64_t folders, entries;
+    double operation_seconds[OPERATIONS], folder_seconds;
     atomic_bool unread[DESCRIPTORS]; /* nothing was read through it yet */
 } recorder;
 

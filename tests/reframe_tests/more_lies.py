@@ -150,6 +150,44 @@ MORE_LIES = {
         "stat: expected",
         test="Metadata",
     ),
+    "half of the seconds of reading folders": Lie(
+        (
+            (
+                "driver/series.c",
+                "closedir(folder);\n    *seconds += ",
+                "closedir(folder);\n    *seconds += 0.5 * ",
+            ),
+        ),
+        "readdir: took at least",
+        test="Metadata",
+    ),
+    "reads a folder in the first repeat only": Lie(
+        (
+            (
+                "driver/series.c",
+                "    DIR *folder = opendir(path);\n",
+                (
+                    "    static uint64_t had;\n"
+                    "    static double took;\n"
+                    "    if (had) {\n"
+                    "        *entries = had, *seconds += took;\n"
+                    "        return 0;\n"
+                    "    }\n"
+                    "    DIR *folder = opendir(path);\n"
+                ),
+            ),
+            (
+                "driver/series.c",
+                '    return failed ? io_fail_errno(&s->world->error, "readdir"',
+                (
+                    "    had = *entries, took = *seconds;\n"
+                    '    return failed ? io_fail_errno(&s->world->error, "readdir"'
+                ),
+            ),
+        ),
+        "readdir: expected",
+        test="Metadata",
+    ),
     "half of the peak memory": Lie(
         (("run/run.c", "usage.ru_maxrss * 1024", "usage.ru_maxrss * 512"),),
         "memory.peak_rss is",

@@ -18,7 +18,8 @@ pytestmark = pytest.mark.skipif(
     reason="mpicc.mpich is missing: environments/debian/setup.sh installs it",
 )
 
-# Lie -> the call of the run, and what the reason of the failure must say.
+# Lie -> the call of the run, and what the reason of the failure must say. Of S3d, or of TEST.
+TEST = {"readdir": "Metadata"}
 REFUSED = {
     "one_repeat": ("posix", "bytes were verified (2 repeats of"),
     "faster": ("mpiio:collective", "not as the trace shows it"),
@@ -26,6 +27,7 @@ REFUSED = {
     "cold": ("posix", "caches are said to be 'dropped'"),
     "ceilings": ("posix", "the ceilings (and direct writing) would have taken"),
     "earlier": ("posix", "system.time 2026-01-01T00:00:00Z is not within the time of the job"),
+    "readdir": ("posix", "readdir: took at least"),
     "no_trace": ("null", "a trace was asked for, and it cannot tell"),
 }
 
@@ -35,10 +37,12 @@ REFUSED = {
 def test_a_kernel_that_lies_fails_by_name(lie: str, tmp_path: Path) -> None:
     call, reason = REFUSED[lie]
     program = f"{sys.executable} {ROOT / 'tests' / 'tell_a_lie.py'} {lie}"
-    one = ("-t", "smoke", "-t", "ram", "-n", f"S3d.*call={call}%", "-p", "mpich")
-    more = ("-S", "repeats=2", "-S", f"S3d.postrun_cmds={program}")
+    test = TEST.get(lie, "S3d")
+    one = ("-t", "smoke", "-t", "ram", "-n", f"{test}.*call={call}%", "-p", "mpich")
+    more = ("-S", "repeats=2", "-S", f"{test}.postrun_cmds={program}")
     kernel = f"kernel_path={build_for_tests('mpich') / 'iokernel'}"
-    session = reframe(tmp_path, "-r", *one, *more, "-S", kernel, tests="s3d.py")
-    (case,) = session.cases
-    assert session.status == 1 and case["result"] == "fail"
-    assert reason in case["fail_reason"], case["fail_reason"]
+    session = reframe(tmp_path, "-r", *one, *more, "-S", kernel, tests=f"{test.lower()}.py")
+    assert session.status == 1 and session.cases
+    for case in session.cases:
+        assert case["result"] == "fail"
+        assert reason in case["fail_reason"], case["fail_reason"]

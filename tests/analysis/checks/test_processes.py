@@ -53,12 +53,36 @@ def test_what_processes_did(
     ],
 )
 def test_files_removed(calls: tuple[int, int], seconds: float, reason: str, tmp_path: Path) -> None:
+    said = of_series("remove", calls, seconds, tmp_path)
+    assert reason in said if reason else not said
+
+
+@pytest.mark.parametrize(
+    ("calls", "seconds", "nodes", "reason"),
+    [
+        ((2, 8), 2.0, 1, ""),
+        ((2, 9), 2.0, 1, ""),  # others' files are there too
+        ((1, 4), 0.1, 1, "readdir: expected 4 files of each process, found 4 in 1"),
+        ((1, 4), 0.1, 2, ""),
+        ((2, 8), 4.0, 2, "readdir: took at least 4 s, but the result says 2 s"),
+    ],
+)
+def test_folders_read(
+    calls: tuple[int, int], seconds: float, nodes: int, reason: str, tmp_path: Path
+) -> None:
+    said = of_series("readdir", calls, seconds, tmp_path, nodes)
+    assert reason in said if reason else not said
+
+
+def of_series(
+    what: str, calls: tuple[int, int], seconds: float, folder: Path, nodes: int = 1
+) -> str:
+    """What is said of two repeats of one process with four files, in which it took a second."""
     data = document_of("posix").document
     data["verification"]["verdict"] = "not asked"
-    data["system"] |= {"processes": 1, "io_processes": 0}
+    data["system"] |= {"processes": 1, "io_processes": 0, "nodes": nodes}
     one = {"seconds": {"min": 1.0, "mean": 1.0, "max": 1.0}}
-    series = {"files_per_process": 4, "stat": None, "remove": one}
+    series = {"files_per_process": 4, what: one}
     data["samples"] = [data["samples"][0] | {"series": series}] * 2
-    (tmp_path / "operations-000000-7").write_text(f"remove {calls[0]} {calls[1]} {seconds}\n")
-    said = "; ".join(against_the_recorder(data, tmp_path))
-    assert reason in said if reason else not said
+    (folder / "operations-000000-7").write_text(f"{what} {calls[0]} {calls[1]} {seconds}\n")
+    return "; ".join(against_the_recorder(data, folder))
