@@ -9,6 +9,7 @@ is kept. A guard (iogauge/common/guard.py) does the same where this process itse
 import ctypes
 import json
 import os
+import secrets
 import select
 import signal
 import subprocess
@@ -47,11 +48,12 @@ def say(text: str) -> None:
 
 
 def new_name() -> str:
-    """Of a session: two that begin in the same second have different ones."""
+    """Of a session: two that begin in the same second have different ones, also where two hosts
+    give their processes the same number."""
     return f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}-{next(_NUMBERS)}"
 
 
-_NUMBERS = iter(range(1, sys.maxsize))
+_NUMBERS = iter(range(secrets.randbelow(9 * 10**6) + 10**6, sys.maxsize))  # of seven digits
 
 
 def given_report(words: Sequence[str]) -> Path | None:

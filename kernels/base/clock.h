@@ -43,6 +43,13 @@ double clock_seconds(const io_clock *clock, moment at);
 double clock_now(const io_clock *clock);
 uint64_t clock_nanoseconds(void);
 
+/* Seconds of a monotonic clock, which nobody sets. MPI_Wtime is the time of day in MPICH. */
+static inline double io_monotonic_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static inline moment clock_moment(bool ticks) {
 #ifdef CLOCK_COUNT
     if (ticks) return CLOCK_COUNT();

@@ -139,13 +139,13 @@ static int measure(const io_session *session, double least, const io_pattern *pa
                    const io_method *method, io_ceiling *to) {
     uint64_t n = (uint64_t)session->world->size;
     state.dim = (io_dim){"bytes", state.bytes * n};
-    double began = MPI_Wtime(), taken = 0, operation[IO_OPERATIONS] = {0};
+    double began = io_monotonic_seconds(), taken = 0, operation[IO_OPERATIONS] = {0};
     for (*to = (io_ceiling){0}; !to->passes || taken < least; to->passes++) {
         io_sample one;
         if (measure_one(session, pattern, &state, method, &one)) return -1;
         for (int d = 0; d < IO_DIRECTIONS; d++) to->seconds[d] += one.seconds[d];
         for (int i = 0; i < IO_OPERATIONS; i++) operation[i] += one.operation[i].seconds.max;
-        taken = MPI_Wtime() - began;
+        taken = io_monotonic_seconds() - began;
         MPI_Bcast(&taken, 1, MPI_DOUBLE, 0, session->world->comm);
     }
     double all = (double)(to->passes * n);

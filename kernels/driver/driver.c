@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "driver/evidence.h"
 #include "driver/latency.h"
 #include "driver/move.h"
@@ -16,7 +17,6 @@
 #include "driver/servers.h"
 #include "driver/times.h"
 #include "driver/turns.h"
-#include "driver/waiting.h"
 #include "patterns/registry.h"
 
 static void begin(io_step *f, io_phase phase) {
@@ -25,16 +25,16 @@ static void begin(io_step *f, io_phase phase) {
                         io_may_remove(f->session, f->step));
     io_now_in_step(f->session->world, f->session->repeat, f->step);
     MPI_Barrier(f->session->world->comm);
-    f->seconds.begin[phase] = io_wall_clock();
+    f->seconds.begin[phase] = io_wall_clock(f->session->world);
     f->began = io_step_clock(f);
     f->seconds.begun[phase] = io_monotonic_seconds() - f->paused;
-    if (!f->session->began) f->session->began = MPI_Wtime();
+    if (!f->session->began) f->session->began = io_monotonic_seconds();
 }
 
 static int end(io_step *f, io_phase phase) {
     f->seconds.ended[phase] = io_monotonic_seconds() - f->paused;
     f->seconds.phase[phase] += io_step_clock(f) - f->began;
-    f->seconds.end[phase] = io_wall_clock();
+    f->seconds.end[phase] = io_wall_clock(f->session->world);
     io_world_done(f->session->world);
     return io_agree(f->session->world);
 }
@@ -169,7 +169,7 @@ static int each_file(io_step *f, int (*one)(io_step *)) {
     const io_session *s = f->session;
     if (one(f)) return -1;
     if (f->files == 1) return 0;
-    f->seconds.begin[IO_PHASES] = io_wall_clock();
+    f->seconds.begin[IO_PHASES] = io_wall_clock(s->world);
     int status = io_take_turn(s);
     for (f->number = 1; !status && f->number < f->files; f->number++) {
         status = io_file_path(s, f->step, f->owner, f->number, f->path);
@@ -178,7 +178,7 @@ static int each_file(io_step *f, int (*one)(io_step *)) {
         status = one(f);
     }
     io_pass_turn(s);
-    f->seconds.end[IO_PHASES] = io_wall_clock();
+    f->seconds.end[IO_PHASES] = io_wall_clock(s->world);
     io_world_done(s->world);
     return io_agree(s->world);
 }

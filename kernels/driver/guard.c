@@ -345,7 +345,7 @@ io_guard *io_guard_start(io_world *world, double patience) {
     }
     g->nodes = nodes;
     pthread_mutex_init(&g->lock, NULL);
-    pthread_cond_init(&g->wake, NULL);
+    io_wait_init(&g->wake);
     world->pulse = &g->shared->of[g->mine];
     if (start_thread(g)) return g;
     g->shared->reporting = 1; /* this process's progress is not visible: never end the job */

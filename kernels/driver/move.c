@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/planted.h"
 #include "driver/evidence.h"
 #include "driver/latency.h"
@@ -21,7 +22,7 @@
     ((uint64_t)1 << 20) /* size of a reused buffer in bytes, unless a part or transfer needs more            \
                          */
 
-double io_step_clock(const io_step *f) { return MPI_Wtime() - f->paused; }
+double io_step_clock(const io_step *f) { return io_monotonic_seconds() - f->paused; }
 
 static bool reuses(const io_step *f) { return f->session->what->reuse; }
 
@@ -71,12 +72,12 @@ static void fill_part(const io_step *f, const io_part *part) {
 }
 
 static void fill(io_step *f) {
-    double began = MPI_Wtime();
+    double began = io_monotonic_seconds();
     for (f->number = 0; f->number < f->files; f->number++)
         for (uint64_t k = 0; k < f->transfers_each; k++)
             for (int i = parts_of(f, k) - 1; i >= 0; i--) fill_part(f, &f->parts[i]);
     f->number = 0;
-    f->seconds.fill = MPI_Wtime() - began;
+    f->seconds.fill = io_monotonic_seconds() - began;
 }
 
 void io_step_ready(io_step *f) {
@@ -135,21 +136,21 @@ static int call_method(const io_step *f, const io_part *parts, int n) {
 /* Processes that share a file start each transfer together. Otherwise one would wait, on its clock, while
  * others generate their values, and their writes would not overlap. */
 static void prepare_piece(io_step *f, const io_part *parts, int n, uint64_t bytes) {
-    double began = MPI_Wtime();
+    double began = io_monotonic_seconds();
     if (f->direction == IO_READING) memset(f->session->buffer, POISON, bytes);
     for (int i = n - 1; f->direction == IO_WRITING && f->session->found && i >= 0; i--)
         fill_part(f, &parts[i]);
-    if (f->direction == IO_WRITING) f->seconds.fill += MPI_Wtime() - began;
+    if (f->direction == IO_WRITING) f->seconds.fill += io_monotonic_seconds() - began;
     io_now_at(f->session->world, IO_AT_OTHERS);
     if (f->in_step) MPI_Barrier(f->ctx.comm);
-    f->paused += MPI_Wtime() - began;
+    f->paused += io_monotonic_seconds() - began;
 }
 
 static int verify_piece(io_step *f, const io_part *parts, int n) {
     if (f->direction == IO_WRITING || !io_step_verifies(f)) return 0;
-    double began = MPI_Wtime();
+    double began = io_monotonic_seconds();
     int status = verify_parts(f, parts, n);
-    f->paused += MPI_Wtime() - began;
+    f->paused += io_monotonic_seconds() - began;
     return status;
 }
 

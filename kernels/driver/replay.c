@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "driver/evidence.h"
 #include "driver/pulse.h"
 #include "driver/replay_parts.h"
@@ -39,7 +40,7 @@ const io_method io_method_as_logged = {
 
 /* Sleeps until the time when the recorded program continued. */
 static void sleep_until(const io_replaying *r, double end) {
-    for (double left; (left = end - MPI_Wtime()) > 0;) {
+    for (double left; (left = end - io_monotonic_seconds()) > 0;) {
         io_now_at(r->session->world, IO_AT_COMPUTE);
         double some = left < MAX_SLEEP ? left : MAX_SLEEP;
         struct timespec t = {(time_t)some, (long)((some - (double)(time_t)some) / NANO)};
@@ -87,12 +88,12 @@ static void fill(io_replaying *r, uint64_t file, uint64_t place, uint64_t length
 
 static int make(io_replaying *r, io_logged *l, const io_act *act, uint64_t offset) {
     (void)l;
-    double began = MPI_Wtime();
+    double began = io_monotonic_seconds();
     if (writes(act))
         each_piece(r, act, offset, fill);
     else
         prepare_read(r, act);
-    r->seconds.fill += writes(act) ? MPI_Wtime() - began : 0;
+    r->seconds.fill += writes(act) ? io_monotonic_seconds() - began : 0;
     return 0;
 }
 
@@ -156,7 +157,7 @@ static int act_all(io_replaying *r) {
     bool more = true;
     uint64_t pause = 0;
     while (more) {
-        double resume = MPI_Wtime() + (double)pause * NANO * r->think;
+        double resume = io_monotonic_seconds() + (double)pause * NANO * r->think;
         int status = generate_ahead(r);
         io_now_at(r->session->world, IO_AT_OTHERS);
         if (io_agree(r->session->world)) return -1;
@@ -280,9 +281,9 @@ static int play(io_replaying *r, io_sample *sample) {
     io_world_doing_file(s->world, "replay", s->what->method->name, r->file.path, io_may_remove(s, 0));
     io_now_in_step(s->world, s->repeat, 0);
     MPI_Barrier(s->world->comm);
-    double began = io_wall_clock();
+    double began = io_wall_clock(s->world);
     int status = act_all(r);
-    double ended = io_wall_clock();
+    double ended = io_wall_clock(s->world);
     io_world_done(s->world);
     if (status) return -1;
     note_times(r, sample, began, ended);

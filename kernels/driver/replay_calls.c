@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "driver/latency.h"
 #include "driver/pulse.h"
 #include "driver/replay_parts.h"
@@ -45,7 +46,7 @@ static io_opened *remember(io_replaying *r, io_logged *l, uint64_t file) {
 }
 
 static double add_time(io_replaying *r, io_phase phase, double began) {
-    double seconds = MPI_Wtime() - began;
+    double seconds = io_monotonic_seconds() - began;
     r->seconds.phase[phase] += seconds;
     r->spent[r->phase][io_phases[phase].direction] += seconds;
     r->calls[io_phases[phase].direction]++;
@@ -72,7 +73,7 @@ static int open_mpi(io_replaying *r, const io_act *act, io_opened *o, io_phase p
     MPI_Comm comm = r->comms[act->file] == MPI_COMM_NULL ? MPI_COMM_SELF : r->comms[act->file];
     char name[IO_MAX_PATH + 64];
     snprintf(name, sizeof name, "%s%s", r->ctx.prefix, r->file.path);
-    double began = MPI_Wtime();
+    double began = io_monotonic_seconds();
     int code =
         MPI_File_open(comm, name, mpi_flags(f), r->session->info[io_phases[phase].direction], &o->handle);
     add_time(r, phase, began);
@@ -87,7 +88,7 @@ int io_replay_open(io_replaying *r, io_logged *l, const io_act *act) {
     if (!o || io_replay_path(r, act->file)) return -1;
     io_now_at(r->session->world, f->written ? IO_AT_CREATE : IO_AT_OPEN);
     if (f->level != IO_LEVEL_POSIX) return open_mpi(r, act, o, phase);
-    double began = MPI_Wtime();
+    double began = io_monotonic_seconds();
     o->fd = open(r->file.path, posix_flags(f), 0666);
     add_time(r, phase, began);
     return o->fd < 0 ? io_fail_errno(r->ctx.error, "open", r->file.path, errno) : 0;
@@ -101,7 +102,7 @@ int io_replay_close(io_replaying *r, io_logged *l, const io_act *act) {
     *found = l->opened[--l->nopened];
     if (io_replay_path(r, act->file)) return -1;
     io_now_at(r->session->world, IO_AT_CLOSE);
-    double began = MPI_Wtime();
+    double began = io_monotonic_seconds();
     int failed = o.fd >= 0 ? close(o.fd) : 0, code = errno;
     int mpi = o.fd < 0 ? MPI_File_close(&o.handle) : 0;
     add_time(r, f->written ? IO_PHASE_CLOSE : IO_PHASE_READ_CLOSE, began);
@@ -139,7 +140,7 @@ int io_replay_view(io_replaying *r, io_logged *l, const io_act *act) {
     if (io_replay_path(r, act->file)) return -1;
     bool writing = file_of(r, act->file)->written;
     io_now_at(r->session->world, writing ? IO_AT_WRITE : IO_AT_READ);
-    double began = MPI_Wtime();
+    double began = io_monotonic_seconds();
     int code = act->view ? type_of(&r->plan->views[act->view], &type) : MPI_SUCCESS;
     if (act->view) displacement = (MPI_Offset)r->plan->views[act->view].displacement;
     if (!code)
@@ -155,7 +156,7 @@ int io_replay_sync(io_replaying *r, io_logged *l, const io_act *act) {
     if (!o) return not_open(r, act);
     if (io_replay_path(r, act->file)) return -1;
     io_now_at(r->session->world, IO_AT_SYNC);
-    double began = MPI_Wtime();
+    double began = io_monotonic_seconds();
     int failed = o->fd >= 0 ? fsync(o->fd) : 0, code = errno;
     int mpi = o->fd < 0 ? MPI_File_sync(o->handle) : 0;
     add_time(r, IO_PHASE_FLUSH, began);
@@ -168,7 +169,7 @@ static int move_posix(io_replaying *r, int fd, bool writing, uint64_t offset, ui
     uint64_t done = 0;
     do {
         io_now_at(r->session->world, writing ? IO_AT_WRITE : IO_AT_READ);
-        double began = MPI_Wtime();
+        double began = io_monotonic_seconds();
         ssize_t n = writing ? pwrite(fd, r->buffer + done, length - done, (off_t)(offset + done))
                             : pread(fd, r->buffer + done, length - done, (off_t)(offset + done));
         int code = errno;
@@ -208,7 +209,7 @@ static int move_mpi(io_replaying *r, MPI_File handle, const io_act *act, uint64_
     int moved = 0;
     bool writing = mpi_calls[act->kind].writing;
     io_now_at(r->session->world, writing ? IO_AT_WRITE : IO_AT_READ);
-    double began = MPI_Wtime();
+    double began = io_monotonic_seconds();
     int code =
         mpi_calls[act->kind].call(handle, (MPI_Offset)offset, r->buffer, (int)act->length, MPI_BYTE, &status);
     add_move(r, writing, began);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "driver/own_files.h"
 #include "driver/pulse.h"
 #include "driver/run_files.h"
@@ -41,9 +42,9 @@ static int each_file(io_session *s, uint64_t step, uint64_t owner, const char *n
     for (uint64_t i = 0; i < n; i++) {
         if (io_file_path(s, step, owner, i, path)) return -1;
         io_now_at(s->world, place);
-        double began = MPI_Wtime();
+        double began = io_monotonic_seconds();
         int status = call(path);
-        *seconds += MPI_Wtime() - began;
+        *seconds += io_monotonic_seconds() - began;
         if (status) return io_fail_errno(&s->world->error, name, path, errno);
     }
     return 0;
@@ -70,7 +71,7 @@ int io_create_series(io_session *s, uint64_t step, io_sample *sample) {
 /* Reads a folder to its end, as `ls` does, and counts its entries; names that begin with '.' are not. */
 static int read_folder(io_session *s, const char *path, uint64_t *entries, double *seconds) {
     io_now_at(s->world, IO_AT_READDIR);
-    double began = MPI_Wtime();
+    double began = io_monotonic_seconds();
     DIR *folder = opendir(path);
     if (!folder) return io_fail_errno(&s->world->error, "opendir", path, errno);
     errno = 0;
@@ -80,7 +81,7 @@ static int read_folder(io_session *s, const char *path, uint64_t *entries, doubl
     }
     int failed = errno;
     closedir(folder);
-    *seconds += MPI_Wtime() - began;
+    *seconds += io_monotonic_seconds() - began;
     return failed ? io_fail_errno(&s->world->error, "readdir", path, failed) : 0;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "driver/servers.h"
 
+#include "base/clock.h"
 #include "driver/pulse.h"
 #include "driver/times.h"
 #include "driver/values.h"
-#include "driver/waiting.h"
 #include "method_roles.h"
 
 bool io_is_server(int rank, int size, int servers) {
@@ -14,10 +14,10 @@ bool io_is_server(int rank, int size, int servers) {
 }
 
 void io_compute(const io_session *s) {
-    double end = MPI_Wtime() + s->what->compute_seconds;
+    double end = io_monotonic_seconds() + s->what->compute_seconds;
     volatile uint64_t sum = 0;
     if (s->what->compute_seconds <= 0) return;
-    for (uint64_t i = 0; MPI_Wtime() < end; i += 4096) {
+    for (uint64_t i = 0; io_monotonic_seconds() < end; i += 4096) {
         io_now_at(s->world, IO_AT_COMPUTE);
         for (uint64_t k = i; k < i + 4096; k++) sum += io_value(s->what->seed, IO_FLOAT64, 0, k);
     }
@@ -40,13 +40,13 @@ static int phase(io_session *s, io_phase which, io_place place, io_queue_use *us
     io_world_doing(s->world, io_phases[which].name, m->name, s->what->common.dir);
     MPI_Barrier(s->world->comm);
     io_now_at(s->world, place);
-    mine->begin[which] = io_wall_clock();
-    double began = MPI_Wtime();
+    mine->begin[which] = io_wall_clock(s->world);
+    double began = io_monotonic_seconds();
     mine->begun[which] = io_monotonic_seconds();
     which == IO_PHASE_DRAIN ? m->servers->drain(&ctx, use) : m->servers->move(&ctx);
     mine->ended[which] = io_monotonic_seconds();
-    mine->phase[which] = MPI_Wtime() - began;
-    mine->end[which] = io_wall_clock();
+    mine->phase[which] = io_monotonic_seconds() - began;
+    mine->end[which] = io_wall_clock(s->world);
     io_world_done(s->world);
     return io_agree(s->world);
 }
@@ -60,7 +60,7 @@ int io_drain(io_session *s, io_sample *sample) {
     if (io_has_phase(m, IO_PHASE_MOVE) && phase(s, IO_PHASE_MOVE, IO_AT_MOVE, &use, &mine)) return -1;
     s->unmoved = false;
     if (m->servers) reduce(s, &mine, &use, sample);
-    double since = MPI_Wtime() - s->began;
+    double since = io_monotonic_seconds() - s->began;
     MPI_Allreduce(&since, &wall, 1, MPI_DOUBLE, MPI_MAX, s->world->comm);
     sample->between = wall > sample->seconds[IO_WRITING] ? wall - sample->seconds[IO_WRITING] : 0;
     return 0;

@@ -132,7 +132,7 @@ io_startup *io_startup_watch(double limit, int rank) {
     s->interval = limit < CHECKS ? limit / CHECKS : 1;
     s->rank = rank;
     pthread_mutex_init(&s->lock, NULL);
-    pthread_cond_init(&s->wake, NULL);
+    io_wait_init(&s->wake);
     if (start_thread(s)) return s;
     free(s);
     return NULL;

@@ -2,8 +2,8 @@
 #include "driver/times.h"
 
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "driver/evidence.h"
 
 const io_phase_name io_phases[IO_PHASES] = {
@@ -28,11 +28,7 @@ static void add(io_time *to, double min, double max, double mean) {
     to->mean += mean;
 }
 
-double io_wall_clock(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
+double io_wall_clock(const io_world *world) { return world->epoch + io_monotonic_seconds(); }
 
 /* `first`, `last`: over all processes. The phases of a direction are consecutive in io_phase. */
 static void note_spans(const io_session *s, const io_seconds *first, const io_seconds *last, int direction) {

@@ -6,17 +6,21 @@
 #include <pthread.h>
 #include <time.h>
 
-/* Seconds of a monotonic clock. */
-static inline double io_monotonic_seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+#include "base/clock.h"
+
+/* Its waits end also where the time of day is set back. */
+static inline void io_wait_init(pthread_cond_t *wake) {
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(wake, &monotonic);
+    pthread_condattr_destroy(&monotonic);
 }
 
 /* With the lock held: waits at most `seconds` to be woken. */
 static inline void io_wait_seconds(pthread_cond_t *wake, pthread_mutex_t *lock, double seconds) {
     struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     double end = (double)until.tv_nsec * 1e-9 + seconds;
     until.tv_sec += (time_t)end;
     until.tv_nsec = (long)((end - (double)(time_t)end) * 1e9);

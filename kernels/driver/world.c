@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "driver/pulse.h"
@@ -59,7 +60,10 @@ static const char REPORT_IT[] =
     "report it to the library, with its version (iokernel --version) and this command\n";
 
 int io_world_start(io_world *w) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
     *w = (io_world){.comm = MPI_COMM_WORLD};
+    w->epoch = (double)now.tv_sec + (double)now.tv_nsec / 1e9 - io_monotonic_seconds();
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     int status = find_placement(w, true);

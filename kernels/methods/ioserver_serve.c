@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "methods/ioserver.h"
 
 /* A file announced by clients: shared, or owned by one client. Kept until they drain. */
@@ -180,7 +181,7 @@ static int move_rest(server *s, entry *e) {
 static int drain(server *s, entry *e) {
     (void)e;
     if (++s->drains < s->method->nmine) return 0;
-    double wall = s->began ? MPI_Wtime() - s->began : 0;
+    double wall = s->began ? io_monotonic_seconds() - s->began : 0;
     struct rusage usage = {0};
     getrusage(RUSAGE_SELF, &usage);
     news n = {
@@ -234,7 +235,7 @@ static bool admit(server *s) {
         some = true;
     }
     if (!s->first == !s->blocked_since) return some;
-    double now = MPI_Wtime();
+    double now = io_monotonic_seconds();
     if (!s->first) s->blocked += now - s->blocked_since;
     s->blocked_since = s->first ? now : 0;
     return some;
@@ -250,7 +251,7 @@ static bool receive_header(server *s) {
     if (!w) abort(); /* about 200 bytes: an error could not be reported either */
     *w = (waiting){.client = status.MPI_SOURCE};
     MPI_Recv(&w->head, sizeof w->head, MPI_BYTE, w->client, HEADER_TAG, s->method->link, MPI_STATUS_IGNORE);
-    if (!s->began) s->began = MPI_Wtime();
+    if (!s->began) s->began = io_monotonic_seconds();
     if (w->head.request == REQUEST_STOP) {
         s->stops++;
         s->status |= w->head.status;
@@ -266,14 +267,14 @@ static bool receive_header(server *s) {
 /* Idle: polls, less and less often, until a message arrives. */
 static void idle(server *s) {
     static const struct timespec little = {.tv_nsec = 20000};
-    double began = MPI_Wtime();
+    double began = io_monotonic_seconds();
     int there = 0;
     MPI_Status status;
     for (unsigned turn = 0; !there; turn++) {
         MPI_Iprobe(MPI_ANY_SOURCE, HEADER_TAG, s->method->link, &there, &status);
         if (!there && turn > 200) nanosleep(&little, NULL);
     }
-    if (s->began) s->idle += MPI_Wtime() - began;
+    if (s->began) s->idle += io_monotonic_seconds() - began;
 }
 
 int ioserver_serve(const io_ctx *ctx) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "methods/twophase.h"
 
 #define PAGE 4096
@@ -193,9 +194,9 @@ uint64_t twophase_events(twophase_file *f) { return atomic_load(&f->board->event
  * core, the one that yields lets the other run. With other jobs on the node it would be scheduled last. */
 static bool yielded(twophase_file *f, uint64_t seen) {
     for (int i = 0; i < YIELDS && !f->oversubscribed; i++) {
-        double began = MPI_Wtime();
+        double began = io_monotonic_seconds();
         sched_yield();
-        if (MPI_Wtime() - began > LONG_YIELD) f->oversubscribed = OVERSUBSCRIBED_WAITS;
+        if (io_monotonic_seconds() - began > LONG_YIELD) f->oversubscribed = OVERSUBSCRIBED_WAITS;
         if (twophase_events(f) != seen) return true;
     }
     if (f->oversubscribed) f->oversubscribed--;

@@ -81,9 +81,9 @@ class Careful(Templated):
     def wait_for_output(self, job: Any) -> None:
         """For a job that has ended; one that never ran has none."""
         if job.ended_at is None:
-            job.ended_at = time.time()
+            job.ended_at = time.monotonic()
             job._completed = job._completed or self.never_ran(job)
-        elif time.time() - job.ended_at > OUTPUT_PATIENCE:
+        elif time.monotonic() - job.ended_at > OUTPUT_PATIENCE:
             job._completed = True
 
     def never_ran(self, job: Any) -> bool:
