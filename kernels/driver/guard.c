@@ -17,7 +17,8 @@
 #include "driver/standstill.h"
 #include "driver/waiting.h"
 
-#define CHECKS 8 /* checks per --patience, but at least one per second */
+#define CHECKS 8         /* checks per --patience, but at least one per second */
+#define STORAGE_ALONE 30 /* times --patience that the node's storage may count as progress of a process */
 #define SECONDS_TO_REMOVE 30
 #define SECONDS_TO_BE_ENDED 5
 #define SECONDS_TO_BE_HEARD 1 /* launchers drop output that they have not forwarded when the job ends */
@@ -41,6 +42,7 @@ struct io_guard {
     uint64_t seen;                 /* I/O bytes of the process when the guard last went to sleep */
     uint64_t moved, moves, stored; /* previous counters: of the node, this process, storage */
     double idle;                   /* seconds without progress */
+    double alone;                  /* seconds without progress of its own, whatever the storage did */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -78,7 +80,7 @@ static uint64_t own_bytes(io_guard *g) {
 }
 
 /* A process that waits in the kernel for storage (a flush, a read) makes progress if the node's storage
- * does. */
+ * does. Others may use that, so it does not count for ever. */
 static bool storage_moves(io_guard *g) {
     static const char *const names[] = {"nr_written ", "pgpgin ", "pgpgout ", NULL};
     char text[16384];
@@ -100,11 +102,13 @@ static void publish(io_guard *g) {
     io_pulse *me = &g->shared->of[g->mine];
     const io_error *error = &g->world->error;
     uint64_t bytes = me->bytes + own_bytes(g) - g->seen, moves = me->moves;
-    bool storage = storage_moves(g);
+    bool own = bytes != me->bytes || moves != g->moves;
+    g->alone = own ? 0 : g->alone + g->interval;
+    bool storage = storage_moves(g) && g->alone < STORAGE_ALONE * g->patience;
     if (storage) atomic_fetch_add(&me->moves, 1);
-    if (bytes != me->bytes || moves != g->moves || storage) note_time(me);
+    if (own || storage) note_time(me);
     me->bytes = bytes;
-    g->moves = moves;
+    g->moves = moves + storage;
     if (!error->set) return;
     memcpy(me->message, error->text, sizeof me->message);
     me->message[sizeof me->message - 1] = '\0';
