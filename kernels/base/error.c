@@ -27,7 +27,7 @@ static const struct {
 static const char *advice_for(int code, int class) {
     for (size_t i = 0; i < sizeof advice / sizeof *advice; i++)
         if ((code && advice[i].code == code) || (class && advice[i].class == class)) return advice[i].advice;
-    return "check the directory, its free space and its permissions";
+    return "check the directory, its free space, quota and permissions";
 }
 
 void io_replace_controls(char *text) {

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A full file system: a small tmpfs for each method and mode. Without the friendly check each
-library finds out in its own way; still one line comes, soon, and nothing is left."""
+"""A full file system, and a quota that is used up: a small tmpfs, and a small subvolume of btrfs,
+for each method and mode. Without the friendly check each library finds out in its own way; still
+one line comes, soon, and nothing is left."""
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -15,7 +17,8 @@ from pathlib import Path
 import pytest
 from iokernel_stacks import MOVING, How, Run, Stack
 
-SIZE = 8 << 20
+SIZE, IMAGE = 8 << 20, 1 << 30
+FULL, QUOTA = os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT)
 WORDS = ["s3d", "--grid", "64x64x64"]  # 32 MiB in a dump
 # What the libraries print by themselves when a write fails.
 NOISE = re.compile(
@@ -27,15 +30,14 @@ CRASHES = {("openmpi", "mpiio-nonblocking")}
 
 
 class Full:
-    """The runs of a stack, side by side because most of their time is waiting."""
+    """The runs of a stack, side by side because most of their time is waiting. `cause`: FULL or
+    QUOTA."""
 
-    def __init__(self, stack: Stack, base: Path) -> None:
-        self.stack = stack
+    def __init__(self, stack: Stack, cause: str, base: Path) -> None:
+        self.stack, self.cause = stack, cause
         self.places = {how: base / str(how) for how in MOVING}
         try:
-            for place in self.places.values():
-                place.mkdir(parents=True)
-                self._mount(place)
+            (self._limit if cause == QUOTA else self._mount)(base)
             at_once = 3 if stack.name == "openmpi" else 2  # MPICH's processes poll
             with ThreadPoolExecutor(at_once) as pool:
                 self.friendly = dict(pool.map(lambda how: (how, self._run(how)), MOVING[:1]))
@@ -46,14 +48,25 @@ class Full:
                 how: [p.name for p in place.iterdir()] for how, place in self.places.items()
             }
         finally:
-            for place in self.places.values():
+            for place in (*self.places.values(), base):
                 subprocess.run(["umount", "--lazy", str(place)], capture_output=True)
 
-    def _mount(self, place: Path) -> None:
-        command = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "iogauge", str(place)]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            pytest.skip(f"no tmpfs can be mounted here: {done.stderr.strip()}")
+    def _mount(self, base: Path) -> None:
+        for place in self.places.values():
+            place.mkdir(parents=True)
+            must("mount", "-t", "tmpfs", "-o", f"size={SIZE}", "iogauge", str(place))
+
+    def _limit(self, base: Path) -> None:
+        image = base.with_suffix(".image")
+        with image.open("wb") as file:
+            file.truncate(IMAGE)
+        must("mkfs.btrfs", "-q", "-f", str(image))
+        must("mount", "-o", "loop", str(image), str(base))
+        image.unlink()
+        must("btrfs", "quota", "enable", str(base))
+        for place in self.places.values():
+            must("btrfs", "subvolume", "create", str(place))
+            must("btrfs", "qgroup", "limit", str(SIZE), str(place))
 
     def _run(self, how: How, *more: str) -> Run:
         place = self.places[how]
@@ -61,13 +74,22 @@ class Full:
         return self.stack.run(*words, document=place.with_suffix(".json"))
 
 
-@pytest.fixture(scope="module")
-def full(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Full:
+def must(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no such file system can be mounted here: {command}: {done.stderr.strip()}")
+
+
+@pytest.fixture(scope="module", params=[FULL, QUOTA], ids=["full", "quota"])
+def full(
+    stack: Stack, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Full:
     if os.geteuid():
         pytest.skip("a file system can be mounted by root only")
-    if not shutil.which("mount"):
-        pytest.skip("mount is not installed")
-    return Full(stack, tmp_path_factory.mktemp(f"full-{stack.name}"))
+    for program in ("mount", *(["mkfs.btrfs", "btrfs"] if request.param == QUOTA else [])):
+        if not shutil.which(program):
+            pytest.skip(f"{program} is not installed")
+    return Full(stack, request.param, tmp_path_factory.mktemp(f"full-{stack.name}"))
 
 
 def before_error(run: Run) -> list[str]:
@@ -95,13 +117,20 @@ def test_full(full: Full, how: How) -> None:
     line = run.error(1)
     assert run.result()["status"] == "error", str(run)
     assert str(full.places[how]) in line
-    assert "space" in line, "the line does not say what to look at"
+    assert re.match(r"iokernel: error: process \d+ on \S+: \w+: ", line), (
+        "who, where, in which call"
+    )
+    said = full.cause in line or ("space" in line if full.cause == FULL else "quota" in line)
+    assert said, "the line does not say what to look at"
 
 
 def test_friendly_check(full: Full) -> None:
     """Asked before it writes, the file system says that the run will not fit."""
     run = next(iter(full.friendly.values()))
     line = run.error(1)
+    if full.cause == QUOTA:  # no system call tells of it before
+        assert str(full.places[MOVING[0]]) in line and QUOTA in line
+        return
     assert "writes 32.0 MiB, but only 8.0 MiB are free" in line
     assert "--no-space-check" in line and "reduce the data size" in line
     assert run.result()["status"] == "error"
