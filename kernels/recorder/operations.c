@@ -24,9 +24,9 @@ static _Thread_local struct {
 } in;
 
 EXPORT DIR *opendir(const char *path) {
+    double start = recorder_now(); /* looking `next` up takes longer than to read a small folder */
     NEXT(DIR *, opendir, (const char *));
     char clean[RECORDER_PATH];
-    double start = recorder_now();
     DIR *folder = next(path);
     if (!folder || !recorder_on() || !path_clean(path, clean)) return folder;
     if (path_wanted(recorder_state()->include, clean)) in.folder = folder, in.start = start, in.entries = 0;

@@ -80,8 +80,11 @@ def test_two_hosts_in_one_output_folder(tmp_path: Path, locks: bool) -> None:
         variables = {"IOGAUGE_OUTPUT": str(output), "IOGAUGE_RAM": str(memory)}
         variables["IOGAUGE_NO_LOCK"] = "machine" if locks else "1"
         command = [*command, "run", "--rounds", "0", "--", *ONE, "-S", kernel]
-        out = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-        running.append(subprocess.Popen(command, cwd=ROOT, env={**os.environ, **variables}, **out))
+        process = subprocess.Popen(
+            command, cwd=ROOT, env={**os.environ, **variables}, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        running.append(process)
     said = [finish(one) for one in running]
     assert [status for status, _ in said] == [0, 0], said
     waited = [text for _, text in said if "which is measuring here" in text]

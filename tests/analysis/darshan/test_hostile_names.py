@@ -70,7 +70,7 @@ class Elements(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.found += [tag, *(name for name, _ in attrs if name.startswith("on"))]
-        self.found += [value for _, value in attrs if (value or "").startswith("javascript:")]
+        self.found += [value for _, value in attrs if value and value.startswith("javascript:")]
 
 
 @pytest.fixture(scope="module")
