@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "base/beside.h"
+#include "base/clock.h"
 #include "driver/driver.h"
 
 extern const io_method io_method_posix, io_method_posix_shared;
