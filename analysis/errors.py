@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What can go wrong, each with its exit code. A message names the file and what was expected."""
+"""Errors with their exit codes. A message names the file and what was expected."""
 
 LONGEST = 1000  # characters of a message
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ReFrame tests: one module per seed system, a shared base class, and what turns a test into a job.
+"""ReFrame tests: one module per benchmark, a shared base class, and the job scripts.
 
 Importing this package has no side effects: ReFrame loads it once by name and once by path. It needs
 ReFrame 4.9, with which typed parameters, plugins of tests and poll rates came.

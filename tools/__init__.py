@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tools for those who work on iogauge itself: `make bench`."""
+"""Tools for maintainers of iogauge."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A hook of MkDocs (mkdocs.yml): links from the documentation to source files.
 
-On the site there is nothing that such a link could lead to, so it becomes the file's path. That the
-file exists is checked by tests/docs/test_docs_links.py.
+The site has no such pages, so a link becomes the file's path. tests/docs/test_docs_links.py checks
+that the file exists.
 """
 
 import posixpath

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables of Markdown, whose columns also stand below each other in a terminal."""
+"""Markdown tables with aligned columns, readable in a terminal."""
 
 from collections.abc import Iterable
 
 
 def table(head: Iterable[object], rows: Iterable[Iterable[object]], left: int = 1) -> str:
-    """`left`: so many columns of text; all others are of numbers."""
+    """`left`: the number of text columns; the others hold numbers."""
     lines = [[str(cell) for cell in row] for row in (head, *rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     lines.insert(1, ["---" if i < left else "---:" for i in range(len(widths))])

@@ -2,8 +2,8 @@
 """Fills a mirror for Spack with source archives: `python -m tools.spack_mirror [FOLDER ...]`.
 
 The archives are the lines of environments/from-source/archives.txt. Each is looked for by its
-sha256 in the FOLDERs, under any name, and else in Debian's archive. A FOLDER may have its
-own archives.txt, with the names of its files in place of paths: its lines come first.
+sha256 in the FOLDERs, under any name, and else in Debian's archive. A FOLDER may have its own
+archives.txt, with the names of its files in place of paths: its lines come first.
 
 In .local/spack-mirror: `archives` (the mirror), `repo` (package recipes that know these versions by
 these sums) and `settings` (what an environment includes; there the list `given` has the packages
@@ -34,7 +34,7 @@ RECIPE = Path(__file__).with_name("spack_recipe.py.in")
 
 
 class Wrong(Exception):
-    """A table or an archive that cannot be right; the text names file, line and what is right."""
+    """A wrong table or archive; the text names file, line and what is right."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Archive:
 
 
 def read(table: Path) -> list[Archive]:
-    """The archives of a table, in its order; paths relative to it where it is a folder's own."""
+    """The archives of a table, in order; paths are relative to a folder's own table."""
     found = []
     for number, text in enumerate(table.read_text().splitlines(), 1):
         line = text.strip()
@@ -89,7 +89,7 @@ def debian() -> str | None:
 
 
 def download(source: str, archive: Archive, into: Path) -> str | None:
-    """By apt, which checks the sum. What it says if it fails, else None."""
+    """Download with apt, which checks the sum. Returns its message if it fails, or None."""
     part = into.with_name(f"{into.name}.part")
     words = ["download-file", f"{source}{archive.where}", str(part), f"SHA256:{archive.sha256}"]
     done = subprocess.run([APT_HELPER, *words], capture_output=True, text=True, check=False)
@@ -112,7 +112,7 @@ def place(archive: Archive, folder: Path) -> Path:
 
 
 def bring(archive: Archive, here: dict[str, Path], source: str | None, mirror: Path) -> str | None:
-    """Put it into the mirror. Why that cannot be done, else None."""
+    """Put it into the mirror. Returns the reason if that fails, or None."""
     into = place(archive, mirror)
     into.parent.mkdir(parents=True, exist_ok=True)
     if into.is_file() and digest(into) == archive.sha256:
@@ -131,7 +131,7 @@ def bring(archive: Archive, here: dict[str, Path], source: str | None, mirror: P
 
 
 def recipe(archive: Archive, mirror: Path) -> str:
-    """The package that Spack's own one is extended to, with this version alone added."""
+    """A package that extends Spack's own by this one version."""
     text = RECIPE.read_text(encoding="utf-8").format(
         module=archive.package.replace("-", "_"),
         name="".join(part.capitalize() for part in archive.package.split("-")),

@@ -46,12 +46,11 @@ class Order:
     take effect (`first`), and in which its effect is visible to all (`last`); the same counted in
     meetings of all processes (`epoch_first`, `epoch_last`); `lock`: FREE, SHARED or ALONE; `hold`:
     which holding of a lock; `guard`: another file that its process has locked for itself, or -1;
-    `atomic`. `sent`, `heard`: when its process first sent a message after
-    its effect is visible, and last received one before it may take effect; None without messages.
-    `unsure`: of those times; `unmatched`: starts and ends of calls whose partner is not known, each
-    sorted. `known`: for each stretch of each process, how many stretches
-    of each other process are over, and where its processes begin; None if only meetings of all
-    count."""
+    `atomic`. `sent`, `heard`: when its process first sent a message after its effect is visible,
+    and last received one before it may take effect; None without messages. `unsure`: of those
+    times; `unmatched`: starts and ends of calls whose partner is not known, each sorted. `known`:
+    for each stretch of each process, how many stretches of each other process are over, and where
+    its processes begin; None if only meetings of all count."""
 
     first: Numbers
     last: Numbers
@@ -293,7 +292,7 @@ class _Clocks:
         if all(kind == MEET and a == 0 for calls in self.calls for kind, a, _ in calls):
             return None
         if sum(len(calls) + 1 for calls in self.calls) * n > MOST_CLOCKS:
-            self.said.append("meetings and messages of parts of the processes are too many")
+            self.said.append("too many messages and barriers among subsets of the processes")
             return None
         known = [np.zeros((len(calls) + 1, n), np.int32) for calls in self.calls]
         done, ready = [0] * n, set(range(n))
@@ -324,7 +323,7 @@ class _Clocks:
         return np.concatenate(known), begins
 
     def _meet(self, group: int, known: list[NDArray[np.int32]], done: list[int]) -> bool:
-        """If all have arrived."""
+        """Complete a meeting if all have arrived."""
         some = self.members[group]
         for i in some:
             calls = self.calls[i]

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What stands in a bundle: one session's raw data, and what was made of them.
+"""The contents of a bundle: one session's raw data, and the results derived from them.
 
-MANIFEST, MANIFEST.sig     manifest.py
-report.json                ReFrame's report; its folders are the bundle's
-runs/0007/                 a case's result document, trace, ledger, job script and its output
-acceptance.yaml, sites/    bounds, and the learned baselines that they may be parts of
-locks/, versions.json      with what it was run and judged
-verdicts.json              what the raw data say: recomputed by whoever verifies the bundle
+MANIFEST, MANIFEST.sig     manifest.py report.json                ReFrame's report; its folders are
+the bundle's runs/0007/                 a case's result document, trace, ledger, job script and its
+output acceptance.yaml, sites/    bounds, and the learned baselines that they may be parts of
+locks/, versions.json      with what it was run and judged verdicts.json              what the raw
+data say: recomputed by whoever verifies the bundle
 """
 
 import json
@@ -33,7 +32,7 @@ VERSIONS = "versions.json"
 VERDICTS = "verdicts.json"
 RUNS, SITES, LOCKS = "runs", "sites", "locks"
 
-# Where the report says that a bundle is. Nothing is there: files are found beside the report.
+# A placeholder path in the report: files are found beside the report instead.
 PLACE = "/iogauge-bundle"
 _FOLDER = re.compile(rf"{PLACE}/{RUNS}/\d{{4,6}}")
 _OF_A_RUN = (DOCUMENT, TRACE, LEDGER, CASE, EXIT_STATUS, JOB_SCRIPT, "rfm_job.out", "rfm_job.err",

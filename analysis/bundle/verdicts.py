@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""All that the raw data of a bundle say: of each run, and of the acceptance."""
+"""Verdicts from a bundle's raw data: on each run, and on acceptance."""
 
 import tempfile
 from collections.abc import Iterator

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Is a run right? Its result document against what was asked for, the clock, storage and trace."""
+"""Checks of a run: its result document against request, clock, storage and trace."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Are a result document's figures consistent? Pure.
+"""Are a result document's figures consistent? Pure functions.
 
 Each bandwidth is its bytes over its seconds, each direction's seconds sum its phases, and each
 figure of the summary is the samples' median (docs/result-format.md).
@@ -36,7 +36,7 @@ def complaints(document: Json) -> Iterator[str]:
 
 
 def known(side: Json) -> bool:
-    """Did the program measure each phase of each process? (The real ior gives only the slowest.)"""
+    """Did the program measure each phase of each process? (Upstream's ior gives the slowest.)"""
     return all(phase["min"] is not None for phase in side["phases"].values())
 
 

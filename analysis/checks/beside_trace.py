@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Does a result agree with what the recorder left beside its trace (kernels/recorder: planted.c,
-hints.c, operations.c, storage.c)?"""
+"""Does a result agree with the files that the recorder writes beside its trace (kernels/recorder:
+planted.c, hints.c, operations.c, storage.c)?"""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def against_the_recorder(document: Json, folder: Path) -> Iterator[str]:
 
 
 def _planted(document: Json, folder: Path) -> Iterator[str]:
-    """Did the verification notice all?"""
+    """Did the verification notice every planted byte?"""
     found: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
     for path in sorted(folder.glob(PLANTED)):
         for line in path.read_text().splitlines():
@@ -77,7 +77,7 @@ def _series(document: Json, folder: Path) -> Iterator[str]:
             least = files / len(series) if document["system"]["nodes"] == 1 else math.inf
         if least < each * clients(document):
             yield f"{what}: expected {each} files of each process, found {files:g} in {calls:g}"
-        for some, _, seconds in here if what != "stat" else ():  # others look files up too
+        for some, _, seconds in here if what != "stat" else ():  # other lookups count too
             if seconds > said * (1 + RATE) + some * READING / 10:
                 yield f"{what}: took at least {seconds:.6g} s, but the result says {said:.6g} s"
 

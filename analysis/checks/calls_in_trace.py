@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Were the data moved by the method and mode of the result? What a trace shows of each, and the
-check. Pure; counters are Darshan's."""
+"""Were the data moved by the method and mode of the result? What a trace must show for each, and
+the check. Pure functions; counters are Darshan's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COLL_METADATA = "hdf5_coll_metadata"  # the hint with which HDF5's metadata is c
 
 @dataclass(frozen=True)
 class Shows:
-    """What a trace shows of a call.
+    """What a trace must show for a call.
 
     `kind`: of the MPI-IO calls that move the data; empty: there must be no MPI-IO call. `unit`:
     each process makes at least one such call for a `TRANSFER`, or for each array of it (`PART`);
@@ -87,7 +87,7 @@ CALLS: dict[str, Shows] = {
 
 
 def name(document: Json) -> str:
-    """Of the call, as in `CALLS`."""
+    """The call's name in `CALLS`."""
     asked = document["asked"]
     second = asked.get("mode") or (asked.get("method_options") or {}).get("inner")
     return f"{asked['method']}:{second}" if second else str(asked["method"])

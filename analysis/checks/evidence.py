@@ -2,8 +2,8 @@
 """A result document checked against outside evidence: the harness's clock, and the storage. (For
 the trace see evidence_of_trace.py.)
 
-Pure. All comparisons of times are one-sided: load can lengthen the time between two readings of a
-clock, never shorten it, so an honest run passes on any machine.
+Pure functions. All comparisons of times are one-sided: load can lengthen the time between two
+readings of a clock, never shorten it, so an honest run passes on any machine.
 """
 
 from collections import defaultdict
@@ -52,7 +52,7 @@ class Outside:
 
     @property
     def clock_was_set(self) -> bool:
-        """Then times of day cannot be compared."""
+        """Whether the clock was set during the job: then times of day cannot be compared."""
         return abs(self.end - self.begin - self.seconds) > SECONDS + RATE * self.seconds
 
 
@@ -61,7 +61,7 @@ def fits(seconds: float, room: float, slack: float = SECONDS) -> bool:
 
 
 def against_the_clock(document: Json, outside: Outside) -> Iterator[str]:
-    """Times longer than the job, or from another day."""
+    """Complain of times longer than the job, or from another day."""
     total = sum(_all_seconds(document, sample) for sample in document["samples"])
     if not fits(total, outside.seconds):
         yield (
@@ -89,7 +89,7 @@ def spans(document: Json) -> Iterator[tuple[str, Json]]:
 
 
 def _all_seconds(document: Json, sample: Json) -> float:
-    """The shortest time that a repeat's sequential parts take."""
+    """The least time that a repeat's sequential parts take."""
     series = sample.get("series") or {}
     return sum(
         (
@@ -121,8 +121,8 @@ def ceiling_bytes(document: Json) -> int:
 
 
 def spans_and_seconds(document: Json) -> Iterator[str]:
-    """Phases longer than from their begin to their end, and measurements that do not fit between
-    two repeats."""
+    """Complain of phases longer than from their begin to their end, and of measurements that do not
+    fit between two repeats."""
     found: dict[tuple[int, str], list[Json]] = defaultdict(list)
     for number, sample in enumerate(document["samples"]):
         for direction, _ in SIDES:

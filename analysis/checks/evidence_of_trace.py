@@ -81,7 +81,7 @@ def _trace_times(document: Json, log: Log, outside: Outside | None) -> Iterator[
 def _slowest(document: Json, files: list[FileTrace]) -> Iterator[str]:
     """No process can be in calls for longer than the phases took."""
     if document["system"].get("io_processes"):
-        return  # they write while the others do something else
+        return  # they write while other processes compute
     took = {
         side: sum(sample[side]["seconds"] for sample in document["samples"] if sample[side])
         for side, _ in SIDES
@@ -239,7 +239,7 @@ def _shifted(document: Json, log: Log, own: Callable[[str], bool]) -> Iterator[s
 
 
 def _common(writes: list[Any], reads: list[Any]) -> int:
-    """Bytes read, counted each time, of those that were written."""
+    """Bytes read that had been written, counted each time."""
     mine = list(zip(*_union(writes), strict=True))
     return sum(
         max(0, min(end, at + size) - max(begin, at))
@@ -249,7 +249,7 @@ def _common(writes: list[Any], reads: list[Any]) -> int:
 
 
 def _direct(document: Json, files: list[FileTrace]) -> Iterator[str]:
-    """Direct writing, beside a method with servers, is checked like any run."""
+    """Direct writing, which a method with servers also measures, is checked like any run."""
     samples = [sample for sample in document["samples"] if sample.get("direct")]
     if not samples:
         return
@@ -263,7 +263,7 @@ def _direct(document: Json, files: list[FileTrace]) -> Iterator[str]:
 
 
 def _ceilings(document: Json, files: list[FileTrace]) -> Iterator[str]:
-    """Both kinds, both directions: bytes as stated, and no faster than their calls."""
+    """Check both kinds in both directions: bytes as stated, no faster than their calls."""
     measured = [sample["ceilings"] for sample in document["samples"] if sample["ceilings"]]
     amount = ceiling_bytes(document)
     for kind in LARGE:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Judges a run again, elsewhere and later, from its files alone.
+"""Checks a run again, later or on another machine, from its files alone.
 
 case.json keeps what the test asked for and what the harness saw of the job; everything else is
 recomputed: the document's arithmetic, its evidence, the ledger of its trace.
@@ -73,7 +73,7 @@ def judged(folder: Path) -> Judged:
 
 
 def _alone(folder: Path) -> dict[str, Any]:
-    """The document of a run whose test did not record what it asked for."""
+    """Check the document of a run whose test did not record its request."""
     try:
         document = load_document(folder / DOCUMENT)
     except BadDocument as problem:
@@ -87,7 +87,7 @@ def _alone(folder: Path) -> dict[str, Any]:
 
 
 def _record(folder: Path) -> tuple[Expected | None, Outside | None, bool]:
-    """What case.json says about the test. Raises ValueError and similar if that is unusable."""
+    """The test's record in case.json. Raises ValueError and similar if that is unusable."""
     if not (folder / CASE).exists():
         return None, None, False
     found = json_file.read(folder / CASE, CASE)["case"].get("judged_by")

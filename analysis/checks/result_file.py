@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Load a test's result document: any file content gives the document or a one-line error. Does not
-need ReFrame."""
+"""Load a test's result document. Any content gives the document or a one-line error. Without
+ReFrame."""
 
 from pathlib import Path
 from typing import Any

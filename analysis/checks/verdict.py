@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Is a run right? Checks a result document (docs/result-format.md) against what the test asked for,
-and against evidence from outside the kernel (evidence.py; for the trace evidence_of_trace.py).
+"""Is a run right? Checks a result document (docs/result-format.md) against the test's request and
+against evidence from outside the kernel (evidence.py; for the trace, evidence_of_trace.py).
 
 Pure functions on plain values, without ReFrame, so that a test can pass any document.
 """
@@ -70,7 +70,7 @@ class Expected:
 
 
 def check(document: dict[str, Any], expected: Expected) -> None:
-    """`Wrong`, with the first thing that is not as expected; mismatched bytes come first."""
+    """Raises `Wrong` with the first thing not as expected; mismatched bytes come first."""
     try:
         for complaint in _complaints(document, expected):
             raise Wrong(complaint)
@@ -100,8 +100,7 @@ def _complaints(document: dict[str, Any], expected: Expected) -> Iterator[str]:
 
 
 def _stored(document: dict[str, Any]) -> Iterator[str]:
-    """The files may hold less than the payload only in modes that compress; else they hold the
-    payload and little more."""
+    """Files hold the payload and little more; less only in modes that compress."""
     stored, files = document["payload"].get("stored"), document.get("file_bytes")
     mode = document["asked"]["mode"]
     if (stored is not None) != (mode in modes_with("IO_COMPRESSES")):
@@ -189,7 +188,7 @@ def check_run(
 
 
 def check_evidence(document: dict[str, Any], outside: Outside | None) -> None:
-    """`Wrong` if the document contradicts the clock outside, or the storage."""
+    """Raises `Wrong` if the document contradicts the harness's clock or the storage."""
     for complaint in evidence.spans_and_seconds(document):
         raise Wrong(complaint)
     for complaint in evidence.against_the_caches(document, outside):
@@ -205,8 +204,8 @@ def check_trace(
     log: Log | None,
     outside: Outside | None = None,
 ) -> None:
-    """`Wrong` for unexplained bytes, for a trace that was asked for but is inconclusive, and for
-    claims of the document that the trace does not show."""
+    """Raises `Wrong` for unexplained bytes, for a requested trace that is inconclusive, and for
+    statements of the document that the trace does not show."""
     judgement = judgement or Judgement("inconclusive", ("no trace was read",))
     if judgement.verdict == "unbalanced":
         raise Wrong(f"the byte ledger does not add up: {judgement}")
@@ -214,11 +213,11 @@ def check_trace(
         advice = "-S trace=false runs without a trace, and says so"
         raise Wrong(f"a trace was asked for, and it cannot tell: {judgement}; {advice}")
     for complaint in against_the_trace(document, log, outside, ours=expected.ours):
-        raise Wrong(f"not as the trace shows it: {complaint}")
+        raise Wrong(f"contradicted by the trace: {complaint}")
 
 
 def exit_status(stage: Path) -> str | None:
-    """What the script wrote as it ended; None: it was killed before that."""
+    """The status that the script wrote at its end; None if it was killed before."""
     try:
         return (stage / EXIT_STATUS).read_text().strip()
     except OSError:

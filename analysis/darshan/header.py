@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What Darshan's library does not tell about a log: which modules lost records, and the bytes of
-modules newer than the library. Older formats (darshan-log-format.h of 3.0.0, 3.1.0 and 3.2.0) have
-room for 16 modules, with other numbers."""
+"""Facts of a log that Darshan's library does not report: which modules lost records, and the bytes
+of modules newer than the library. Older formats (darshan-log-format.h of 3.0.0, 3.1.0 and 3.2.0)
+have room for 16 modules, with other numbers."""
 
 import struct
 import sys

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What results mean: intervals, comparisons, claims, references. It prints nothing."""
+"""Judgements of results: comparisons, claims, references, causes. Nothing is printed here."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""acceptance.yaml: what a machine was promised to do, and whether a session of the store shows it.
+"""acceptance.yaml: the criteria that a machine must meet, and whether a session meets them.
 
 A row for each test case with a bound. A case that failed, is missing or was not verified is not
 met (docs/analysis.md).

@@ -65,7 +65,7 @@ def fastest(group: Sequence[Row], default: str) -> Row:
 
 
 def _first(ordered: Sequence[Row]) -> Row:
-    """The first that no other is decidedly faster than; in a circle of those, the first."""
+    """The first that no other is decidedly faster than; if each has a faster one, the first."""
 
     def slower(row: Row) -> bool:
         return any(

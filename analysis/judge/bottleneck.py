@@ -37,7 +37,7 @@ METADATA = ("create", "define", "open", "close")
 # A cause that explains less of the time is dropped.
 LEAST = 0.15
 SMALL = 64 * 1024  # bytes of an average call; file systems work in MiB
-RARE = 10.0  # times the median call
+RARE = 10.0  # a slow call takes this many times the median
 STEADY = 1.5  # times: ceilings that varied by more explain nothing
 FULL = 0.8  # of the ceiling: the limit is reached
 SHARED = 0.67  # a shared file's speed relative to a file per process; below: sharing is costly
@@ -79,7 +79,7 @@ class Facts:
     mean: dict[str, float] = field(default_factory=dict)
     several: bool = False  # processes wrote one file by POSIX calls
     shortest: float = SHORT  # seconds of a repeat
-    questions: Sequence[slow.Question] = ()  # the surest first
+    questions: Sequence[slow.Question] = ()  # the most certain first
     latencies: Sequence[dict[str, Any]] = ()  # of single calls
 
     def part(self, *names: str) -> float:
@@ -166,8 +166,8 @@ def _add_trace(one: Facts, traced: Traced) -> None:
 
 
 def causes(one: Facts, reasons: Sequence[str] = ()) -> list[Cause]:
-    """Who was slow by a test, then the largest share first; where a repeat was too short, only the
-    former. `reasons`: of the ledger's verdict."""
+    """Members that a test found slow, then the largest share first; if a repeat was too short, only
+    the former. `reasons`: of the ledger's verdict."""
     least = LEAST if one.shortest >= SHORT else math.inf
     found = [cause for ask in _QUESTIONS for cause in ask(one, reasons)]
     found = [cause for cause in found if cause.share >= least or cause.chance is not None]
@@ -182,7 +182,7 @@ def _more_than_asked(one: Facts, reasons: Sequence[str]) -> Iterator[Cause]:
     for reason in reasons:
         kind = next((kind for start, kind in kinds.items() if reason.startswith(start)), None)
         if kind and one.side:
-            locked = "; each piece is locked for it" * (kind == "sieving" and writes)
+            locked = "; each piece is locked meanwhile" * (kind == "sieving" and writes)
             says = f"{one.side.amplification or 0:.2f} bytes were moved for each byte of data "
             says += f"({reason}){locked}"
             yield replace(one.cause(kind, one.layer("POSIX"), "POSIX", says), layer="MPI-IO")
@@ -193,13 +193,13 @@ def _small(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     if layer and layer.calls and layer.bytes / layer.calls < SMALL:
         yield one.cause(
             "small calls", one.layer("POSIX"), "POSIX",
-            f"{layer.calls:,} calls moved {layer.bytes / layer.calls:,.0f} bytes each; a file "
-            f"system is fast from {SMALL // 1024} KiB on",
+            f"{layer.calls:,} calls moved {layer.bytes / layer.calls:,.0f} bytes each; file "
+            f"systems are fast from {SMALL // 1024} KiB upwards",
         )  # fmt: skip
 
 
 def _slow_calls(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
-    """Few calls that take much of the time of the process that spent the most."""
+    """A few calls that take much of the busiest process's time."""
     if found := one.latencies:
         calls = found[0]["calls"] / clients(one.document)
         by_name = [[each["slowest"][name] for each in found] for name in ("p50", "p99", "seconds")]
@@ -207,7 +207,7 @@ def _slow_calls(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
         if calls >= 100 and p99 >= RARE * p50 and calls / 100 * p99 >= LEAST * seconds:
             yield one.cause(
                 "slow calls", (seconds - calls * p50) * len(found) / one.seconds, "",
-                f"of 100 calls one took {p99:.3g} s or more, and the median one {p50:.3g} s",
+                f"one call in 100 took {p99:.3g} s or more; the median call took {p50:.3g} s",
             )  # fmt: skip
 
 
@@ -217,8 +217,8 @@ def _shared(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     if one.several and "fpp" in one.ceilings and ratio < SHARED:
         yield one.cause(
             "shared file", one.layer("POSIX") * (1 - ratio), "POSIX",
-            f"several processes share a file, and a shared file is {percent(ratio)} as fast here "
-            "as a file for each process (the peaks): locks of the file system",
+            f"several processes share a file, which here reaches {percent(ratio)} of the bandwidth "
+            "of a file per process (the peaks): file system locks",
         )  # fmt: skip
 
 
@@ -228,13 +228,13 @@ def _exchange(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
         yield one.cause(
             "exchange", one.layer("MPI-IO") - one.layer("POSIX"), "MPI-IO",
             f"collective calls took {percent(one.layer('MPI-IO'))} of the time, and the POSIX "
-            f"calls below them {percent(one.layer('POSIX'))}: processes exchange data, and wait "
-            "for each other",
+            f"calls below them {percent(one.layer('POSIX'))}: the processes exchange data "
+            "and wait for each other",
         )  # fmt: skip
 
 
 def _straggler(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
-    """Who was slow beyond chance, as each kind that is as sure; otherwise what the phases show."""
+    """Members slower than chance explains, of each equally certain kind; else from the phases."""
     found = [question for question in one.questions if question.is_slow]
     for question in found:
         if question.chance == found[0].chance:
@@ -259,8 +259,8 @@ def _straggler(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
             asked = [f"; {each}" for each in one.questions if moves and each.kind == "process"]
             yield Cause(
                 "straggler", one.direction, (most - mean) / one.seconds, name, layer, "",
-                f"the slowest process was {most / mean:.1f} times as long in {name} as the mean "
-                f"of all ({most:.3g} s to {mean:.3g} s); the others wait{''.join(asked)}",
+                f"the slowest process spent {most / mean:.1f} times the mean in {name} "
+                f"({most:.3g} s to {mean:.3g} s); the others wait{''.join(asked)}",
                 one.rank(layer) if layer or not moves else slowest["process"],
             )  # fmt: skip
 
@@ -296,7 +296,7 @@ def _library(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     if top in one.slowest and method != "posix":
         says = (
             f"moving data took {percent(moving)} of the time, and the {top} calls in it "
-            f"{percent(one.layer(top))}: the rest is work of {method} and of the kernel itself"
+            f"{percent(one.layer(top))}: {method} and the kernel itself take the rest"
         )
         yield replace(one.cause("library", moving - one.layer(top), "", says), layer=method)
 
@@ -305,7 +305,7 @@ def _storage(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     if one.of_ceiling is not None and one.of_ceiling >= FULL:
         yield one.cause(
             "storage", min(one.of_ceiling, 1.0), "",
-            f"it reached {percent(one.of_ceiling)} of the peak, a file for each process: the file "
+            f"it reached {percent(one.of_ceiling)} of the peak (a file per process): the file "
             "system is the limit",
         )  # fmt: skip
 
@@ -336,7 +336,7 @@ class Loaded:
     note: str
 
     def causes(self, peaks: Peaks) -> list[tuple[Facts, list[Cause]]]:
-        """What limited each direction, as `causes` sorts it."""
+        """The causes of each direction, in the order of `causes`."""
         reasons = self.trace.judgement.reasons if self.trace else ()
         found = facts(self.document, self.trace, peaks)
         return [(one, causes(one, reasons)) for one in found]

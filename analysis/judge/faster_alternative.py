@@ -37,7 +37,7 @@ class Alternative:
 
     @property
     def title(self) -> str:
-        """With the hints that it is run with."""
+        """The method with its hints."""
         return f"{self.name} with {', '.join(self.hints)}" if self.hints else self.name
 
 
@@ -56,7 +56,7 @@ def rounds_for(count: int) -> int:
 
 
 def sentence(other: Alternative, found: Interval, way: str = WRITING) -> str:
-    """Only a range where the factor is not known within KNOWN."""
+    """A range instead of a factor if it is not known within KNOWN."""
     if found.low is None or found.high is None:
         return f"{other.title}: not decided yet: add --rounds {found.wanted}"
     if found.high < 1:
@@ -76,14 +76,14 @@ def _factor(value: float, low: float, high: float, word: str) -> str:
 
 
 def beside_program(replay: float, program: float) -> str:
-    """Warns if the replay took another time than the program; else empty."""
+    """A warning if the replay's time differs from the program's; else empty."""
     if not program or UNLIKE[0] <= replay / program <= UNLIKE[1]:
         return ""
     return f"the replay took {three(replay / program)} times as long as the program in its calls"
 
 
 def _wider(found: Interval, by: float) -> Interval:
-    """To hold for the program too, which took `by` times as long as the replay."""
+    """Widened to cover the program, which took `by` times as long as the replay."""
     if found.low is None or found.high is None:
         return found
     return replace(found, low=found.low * min(1, by), high=found.high * max(1, by))
@@ -145,7 +145,7 @@ def rows(
 
 
 def _left_out(others: Sequence[Alternative]) -> list[str]:
-    """Grouped by reason: a method has the same one in each mode."""
+    """Grouped by reason, which all modes of a method share."""
     reasons: dict[tuple[bool, str], list[str]] = {}
     for other in others:
         if other.why:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What one session found: the fastest call of each pattern on each file system, which stack is
-faster where, what stays far below the peak, and what is not decided yet and why."""
+"""The findings of one session: the fastest call of each pattern on each file system, which stack is
+faster where, what is far below the peak, and what is undecided and why."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -93,7 +93,7 @@ def answers(
 
 
 def _of_stacks(connection: Any, where: store.Where) -> list[str]:
-    """Each two stacks over all cases that both have, as `compare --by stack` words it."""
+    """Each pair of stacks over the cases that both have, as `compare --by stack` does."""
     stacks = store.rows(
         connection,
         f"SELECT stack FROM records WHERE {where.sql} GROUP BY 1 ORDER BY min(time)",
@@ -139,7 +139,7 @@ _WAY = (
 
 
 def _of_peaks(peaks: Sequence[tuple[Place, Row]]) -> str:
-    """Of the fastest calls; only where all of the interval is far below."""
+    """Of the fastest calls; only if the whole interval is far below."""
     known = [(place.name, row) for place, row in peaks if row["low"] is not None]
     far = sorted(
         (one for one in known if one[1]["high"] < FAR_BELOW), key=lambda one: one[1]["efficiency"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a system's own history predicts for the next night: a frozen baseline.
+"""A baseline learned from a system's own history: what to expect of the next night.
 
 The bounds of a case are a prediction interval for one job of a new night
 (statistics/prediction.py). One job per night counts, so that the spread is the one between nights.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a comparison says over all cases, and over each file system and direction."""
+"""The answers of a comparison over all cases, and over each file system and direction."""
 
 import math
 import statistics
@@ -14,7 +14,7 @@ from . import samples
 from .selection import CASE, Group
 
 FS = CASE.index("fs")
-MOST_SESSIONS = PAIRS - 1  # what so few sessions share is no noise: the answer is about them
+MOST_SESSIONS = PAIRS - 1  # with fewer sessions, the answer is about them only
 ABOUT = {
     "write_bw": "writes to {}", "read_bw": "reads from {}",
     "series_create_rate": "files created on {}", "series_open_rate": "files opened on {}",
@@ -95,7 +95,7 @@ def _cases(count: int) -> str:
 
 
 def _where(both: Sequence[Pair]) -> str:
-    """The sessions that it is about, where they are too few to speak of others."""
+    """The sessions that the answer is about, if they are too few to generalise."""
     of = [{job.session for job in group.jobs} for pair in both for group in pair]
     count = len(set.union(*of))
     if count == 1:
@@ -138,7 +138,7 @@ def _interval(cases: Sequence[gate.Evidence], level: float) -> Interval:
 
 
 def _takes(found: Interval, cases: Sequence[gate.Evidence], sides: Sides) -> str:
-    """How many rounds of these cases would decide it, and how long they take."""
+    """How many more rounds of these cases would decide it, and their minutes."""
     if not any(case.pairs for case in cases):
         return f": {found.lacks}"
     now = max(len(case.pairs) for case in cases)
@@ -149,7 +149,7 @@ def _takes(found: Interval, cases: Sequence[gate.Evidence], sides: Sides) -> str
 
 
 def _what_is_in_it(both: Sequence[Pair], whole: Sequence[gate.Evidence], sides: Sides) -> list[str]:
-    """What these numbers cannot tell from a difference of A and B, and how to get others."""
+    """What could pass for a difference of A and B here, and how to exclude it."""
     if not any(case.pairs for case in whole):
         why = f"{sides.a} and {sides.b} did not run side by side: a session is one sample"
         return [f"  {why}{f'; pairs: {sides.more}' if sides.more else ''}"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What to try against a cause, and the pair of runs that would prove it."""
+"""What to try against a cause, and a pair of runs that tests it."""
 
 import re
 import shlex
@@ -61,7 +61,7 @@ def run_of(folder: Path, document: dict[str, Any]) -> Run:
 
 
 def remedy(run: Run, cause: Cause) -> Remedy:
-    """Without a comparison where the run already does what it would be compared with."""
+    """Without a comparison if the run already does what is advised."""
     found = _REMEDIES[cause.kind](run, cause)
     return Remedy(found.text, tuple(filter(None, found.commands)))
 
@@ -175,30 +175,30 @@ _REMEDIES: dict[Kind, Callable[[Run, Cause], Remedy]] = {
     "exchange": _exchange,
     "metadata": _metadata,
     "shared file": lambda run, _: _calls(
-        run, "posix", "a file for each process, or fewer writers (hint cb_nodes)"
+        run, "posix", "a file per process, or fewer writers (hint cb_nodes)"
     ),
     "straggler": lambda run, _: _calls(
-        run, "posix", "look at its node, or where the file lies: if the same one is slow with "
-        "posix, too, where nobody waits for anybody, it is the machine"
+        run, "posix", "check its node, or where the file lies: if the same one is slow with "
+        "posix too, where no process waits for another, the machine is the cause"
     ),
     "slow calls": lambda run, _: _calls(
-        run, "posix", "look for what pauses the storage: it does if posix has such calls too"
+        run, "posix", "find what pauses the storage: if posix has slow calls too, it is the storage"
     ),
     "flush": lambda run, _: _two(
-        run, "-S fsync=false", "the storage is what is slow: if the data need not be safe at "
-        "once, leave fsync out", ("true", "false", "fsync"),
+        run, "-S fsync=false", "the storage is slow: if the data need not be durable at "
+        "once, omit fsync", ("true", "false", "fsync"),
     ),
     "cold reads": lambda run, _: _two(
-        run, "-S drop_caches=false", "read larger pieces, or ahead; from memory the same calls "
-        "show what they cost themselves", ("dropped", "cached", "caches"),
+        run, "-S drop_caches=false", "read larger pieces, or ahead; cached reads show the "
+        "cost of the calls themselves", ("dropped", "cached", "caches"),
     ),
     "library": lambda run, _: _calls(
         run, "posix" if run.method == "mpiio" else
         f"mpiio:{run.mode if run.mode in ('collective', 'independent') else 'collective'}",
-        "the same data without the library shows what it costs",
+        "write the same data without the library to see its cost",
     ),
     "storage": lambda run, _: Remedy(
-        "nothing in the program: more nodes, or another file system",
+        "nothing in the program: use more nodes, or another file system",
         (_measure(run, (run.call,)), "iogauge compare last peak"),
     ),
 }  # fmt: skip

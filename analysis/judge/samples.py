@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which jobs of two sides belong together, and what one sample is.
 
-Jobs of A and B in the same round of a session are a pair if the order of that round was drawn, or
-if they ran side by side: what the machine did then, it did to both. Without pairs a session is one
-sample, with the median of its jobs: what all jobs of a session share is no part of their
-difference.
+Jobs of A and B in the same round of a session are a pair if the round's order was random, or if
+they ran side by side: a disturbance then hit both. Without pairs a session is one sample, the
+median of its jobs: whatever all jobs of a session share cannot be told from a difference.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How much of its ceiling each method reaches, and why a share may exceed 100 %.
+"""Each method's share of the practical peak, and why a share may exceed 100 %.
 
 A share is of the session's peak (session/peaks.py), so only a case that beat it exceeds 100 %.
 """
@@ -18,7 +18,7 @@ from .compare_runs import Question
 Row = dict[str, Any]
 PLACE = ("pattern", "fs", "stack", "method", "quantity")
 
-# If a share exceeds 100 % only in the jobs that a gain is of, not in all.
+# if only the jobs behind a gain exceed 100 %, not all
 SOME_JOBS = "the middle one of these jobs is above the session's peak; the middle of all is not"
 
 _FILES: dict[Ceiling, str] = {"fpp": "a file per process", "shared": "one shared file"}
@@ -48,7 +48,7 @@ def best(rows: Sequence[Row]) -> dict[tuple[Any, ...], Row]:
 
 
 def why_above(row: SessionRow, ceiling: Ceiling, direction: Direction) -> str:
-    """How the row beat the session's peak, with the numbers; empty if it did not."""
+    """Why the row is above the session's peak, with numbers; empty if it is not."""
     share = row.share(ceiling, direction)
     if share is None or share.value <= 1:
         return ""

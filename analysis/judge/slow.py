@@ -21,7 +21,7 @@ from ..ledger.traced import Traced
 from ..session.model import DIRECTIONS, Direction
 from ..statistics.slowest import RATE, chance
 
-SLOWER = 1.5  # times the mean of all: less is no cause, however often
+SLOWER = 1.5  # times the mean of all; below, it is no cause, however often
 EQUAL = 1.1  # times as much work, at most
 UNEVEN = ("extents", "file", "replay")  # whose processes may differ in calls
 KINDS = {"process": "process {0}{1}", "host": "host {0}", "file": "file {0}", "ost": "OST {0}"}
@@ -47,7 +47,7 @@ class Question:
 
     @property
     def slowest_in(self) -> list[Round]:
-        """The rounds of the one that was the slowest most often."""
+        """The rounds won by the member that was slowest most often."""
         most = statistics.mode(one.member for one in self.rounds)
         return [one for one in self.rounds if one.member == most]
 
@@ -69,7 +69,7 @@ class Question:
 
 
 def questions(document: dict[str, Any], traced: Traced | None) -> list[Question]:
-    """Together they accuse an equal member in RATE of all runs at most. The surest first."""
+    """Together they name an innocent member in at most RATE of all runs. The surest first."""
     found: list[Question] = []
     more = [*_of_trace(traced), *of_osts(traced.log)] if traced else []
     for direction in DIRECTIONS:
@@ -167,6 +167,6 @@ def _works(rows: NDArray[np.void], by: NDArray[np.int64]) -> dict[int, tuple[flo
 
 
 def _equal(work: dict[Any, tuple[float, ...]]) -> set[Any]:
-    """Those that moved as much in as many calls as the busiest."""
+    """Those that moved as many bytes in as many calls as the busiest."""
     least = [max(each) / EQUAL for each in zip(*work.values(), strict=True)]
     return {name for name, did in work.items() if did[1] >= least[1] and did[2] >= least[2]}

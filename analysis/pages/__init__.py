@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What people see: words, tables, charts and pages. It judges nothing."""
+"""Output for people: text, tables, charts and pages. Nothing is judged here."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who accessed files when, and which bytes; several traces on the same axes.
+"""Charts of file accesses over time and over a file's bytes; several traces share the axes.
 
-The accesses are laid on a grid and those that meet are one mark, so that a page of 10^7 accesses is
-no larger than one of some thousands. Numbers of a picture are parts of its axes, GRID of them."""
+Accesses are snapped to a grid, and those that touch become one mark, so a page of 10^7 accesses is
+no larger than one of a few thousand. Coordinates are in units of 1/GRID of an axis."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -19,9 +19,9 @@ from ..session.model import DIRECTIONS
 from . import colours
 
 GRID = 1000
-MOST_MARKS = 6000  # of a picture; more make the grid coarser
-MOST_RANKS = 1 << 20  # more are a damaged log
-MOST_PROCESSES = 64  # more lines would be thinner than a letter
+MOST_MARKS = 6000  # marks in a picture; above it, the grid gets coarser
+MOST_RANKS = 1 << 20  # above it, the log is damaged
+MOST_PROCESSES = 64  # above it, a line is thinner than a letter
 ROW, LEAST_HEIGHT, MOST_HEIGHT = 22, 70, 420  # pixels
 PLACES_HEIGHT = 260
 COLOURS = colours.of_names(DIRECTIONS)
@@ -57,7 +57,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Lanes:
-    """Which processes and directions have a separate line, `row` of the grid high."""
+    """The processes and directions with a separate line, each `row` grid units high."""
 
     shown: NDArray[np.int64]
     ways: Sequence[int]
@@ -77,7 +77,7 @@ def of_log(log: Log) -> Trace | None:
 
 
 def _accesses(rows: Sequence[tuple[float, ...]]) -> NDArray[np.void]:
-    """By start, each with the fields that a log knows; the others are 0."""
+    """Sorted by start. Fields that the log lacks are 0."""
     known = np.array(rows, [(name, ACCESS[name]) for name in OF_A_LOG])
     found = np.zeros(len(rows), ACCESS)
     found[OF_A_LOG] = np.sort(known, order="start", kind="stable")
@@ -85,12 +85,12 @@ def _accesses(rows: Sequence[tuple[float, ...]]) -> NDArray[np.void]:
 
 
 def seconds(traces: Sequence[Trace]) -> float:
-    """How long the axis of time is: as long as the longer trace."""
+    """Length of the time axis: the longest trace."""
     return max(_last(trace) - _first(trace) for trace in traces) or 1e-6
 
 
 def timeline(traces: Sequence[Trace]) -> Picture:
-    """Each access as a bar in its process's line; writes above, reads below."""
+    """Each access as a bar in the line of its process, writes above reads."""
     whole = seconds(traces)
     processes = max(trace.processes for trace in traces)
     shown = np.unique(np.linspace(0, processes - 1, min(processes, MOST_PROCESSES)).astype(int))
@@ -114,7 +114,7 @@ def lines(shown: Sequence[int]) -> tuple[int, list[Tick]]:
 
 
 def places(traces: Sequence[Trace]) -> Picture | None:
-    """Which bytes when, of the file that moved most; None where a trace does not say."""
+    """Offsets over time in the file with the most bytes; None if a trace lacks them."""
     log = traces[0]
     moved = np.zeros(len(log.files))
     for rows in log.accesses:
@@ -163,7 +163,7 @@ def _has(trace: Trace, way: int) -> bool:
 
 
 def _paths(trace: Trace, ways: Sequence[int], marks: Callable[..., Marks]) -> list[Path]:
-    """The marks of each direction, on the finest grid that does not have too many."""
+    """The marks of each direction, on the finest grid that keeps their number in bounds."""
     found = []
     for name, way in WAYS.items():
         if way not in ways:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The first screen: what is fastest for each pattern, how far that is from the ceiling, and what to
-try next. All of it is the judge's."""
+"""The first screen of a page: the fastest call of each pattern, its share of peak, and what to try
+next. The verdicts come from analysis/judge."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -35,7 +35,7 @@ def rows(store: Any, chosen: Where, cases: Sequence[Row], root: Path, top: Highe
 
 
 def several(found: Sequence[Place]) -> list[str]:
-    """What must be said of a place so that no two are called the same."""
+    """The columns needed to tell the places apart."""
     return [name for name in ("scale", "processes") if len({p.best[name] for p in found}) > 1]
 
 
@@ -67,7 +67,7 @@ def _row(place: Place, share: Row | None, named: Sequence[str], root: Path, top:
 
 
 def _to_try(told: tuple[Cause, remedies.Remedy] | None, share: Row | None) -> Row:
-    """Nothing where the machine was disturbed."""
+    """Empty if the machine was disturbed."""
     if told is None or (share and share["efficiency"] is None):
         return {"held": "", "because": "", "try": "", "commands": ()}
     cause, remedy = told
@@ -80,7 +80,7 @@ def _to_try(told: tuple[Cause, remedies.Remedy] | None, share: Row | None) -> Ro
 
 
 def _gain(place: Place) -> tuple[str, str]:
-    """Over the default, which the column's head names; and why it is not decided."""
+    """Gain over the default, which the column's head names, or why it is undecided."""
     gain = place.gain
     if gain is None:
         is_default = place.best["call"] == DEFAULT
@@ -92,7 +92,7 @@ def _gain(place: Place) -> tuple[str, str]:
 
 
 def _stacks(place: Place) -> str:
-    """Those that this one's stack is faster than, for sure."""
+    """The stacks that this one is significantly faster than."""
     return ", ".join(
         f"{three(ratio.value)} times {other}"
         for other, ratio in place.stacks.items()

@@ -2,8 +2,8 @@
 """Bandwidth as a share of the practical peak: a bar for each method, on the page and as a picture.
 
 The pale track behind a bar reaches to the practical peak that the same job measured, so the filled
-part is the share, and the number says it; the thin line is the range over the repeats. A panel is a
-file system and a direction, with its own scale: one compares methods on it, not memory with disk.
+part is the share, which is also printed; the thin line is the range over the repeats. A panel is
+one file system and direction with its own scale: it compares methods, not memory with disk.
 """
 
 import re
@@ -25,7 +25,7 @@ from . import chart, colours
 from .page import load_template, save
 from .words import bandwidth_text, percent_text, with_mark
 
-LONGEST = 120  # letters of a name that is drawn
+LONGEST = 120  # letters of a name; the rest is cut
 PER_LINE = 4  # panels of a picture: two file systems side by side
 PANEL, BAR = 300, 170  # pixels of a panel with its space, of its longest bar
 LETTER, MARGIN = 7, 10  # pixels of a letter, on average
@@ -82,7 +82,7 @@ def bars(table: Table) -> list[Datum]:
 
 
 def figure(table: Table) -> dict[str, Any] | None:
-    """Groups of panels of methods of bars; None where nothing was measured."""
+    """Groups of panels of bars; None if nothing was measured."""
     data = bars(table)
     if not data:
         return None
@@ -119,7 +119,7 @@ def _methods(data: list[Datum], series: dict[str, str]) -> list[tuple[str, list[
 
 
 def _says(bar: Datum) -> str:
-    """What one sees on pointing at a bar."""
+    """The tooltip of a bar."""
     low, middle, high = (bandwidth_text(bar[name]) for name in ("low", "median", "high"))
     said = f"{bar['how']}, {bar['series']}: {middle} MiB/s ({low} to {high} over the repeats)"
     if bar["label"]:
@@ -128,7 +128,7 @@ def _says(bar: Datum) -> str:
 
 
 def picture(table: Table) -> str | None:
-    """The same as one SVG, for slides; None where nothing was measured."""
+    """The figure as one SVG, for slides; None if nothing was measured."""
     found = figure(table)
     if found is None:
         return None
@@ -198,18 +198,18 @@ def _group(row: Row) -> str:
 
 
 def _how(row: Row) -> str:
-    """The name of a line of the plot: method, mode, and parameters where those are not enough."""
+    """The label of a line: method and mode, and parameters if those are ambiguous."""
     words = " ".join(part for part in (row.run.method, row.run.mode, row.label) if part)
     return one_line(words, LONGEST)
 
 
 def _columns(data: Sequence[Datum]) -> list[Column]:
-    """The file systems and directions of bars; writing stands before reading."""
+    """File systems and directions, writes before reads."""
     return sorted({bar["column"] for bar in data}, key=lambda c: (c[0], DIRECTIONS.index(c[1])))
 
 
 def _titles(table: Table, columns: Sequence[Column]) -> dict[Column, str]:
-    """The title of each column: file system, direction, and whether fsync or caches play a part."""
+    """Title of each column: file system, direction, and fsync or caches if they matter."""
     found = {}
     for fs, direction in columns:
         results = [row.run.result for row in table.rows if row.run.fs == fs and row.run.result]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page of a replay: is it like its log, and both as pictures beside each other."""
+"""The page of a replay: whether it matches its log, and the charts of both side by side."""
 
 from pathlib import Path
 
@@ -14,12 +14,12 @@ SUMS = ("", "calls, log", "replay", "bytes, log", "replay")
 
 
 def write(page: Path, found: Comparison, log: Trace, replay: Trace, command: str) -> None:
-    """`OutputError` where the page cannot be written."""
+    """Raises OutputError if the page cannot be written."""
     save(page, render(found, log, replay, command).encode())
 
 
 def render(found: Comparison, log: Trace, replay: Trace, command: str) -> str:
-    """The page's text; all of it stands in one file."""
+    """The page as one self-contained file."""
     both = (log, replay)
     drawn = [access_chart.timeline(both), access_chart.places(both)]
     return load_template(TEMPLATE).render(
@@ -57,7 +57,7 @@ def _verdict(found: Comparison) -> str:
 
 
 def _phases(found: Comparison) -> list[dict[str, object]]:
-    """Rows of the table of seconds; `fill`: percent of the longest, to be drawn."""
+    """Rows of the table of seconds. `fill`: percent of the longest, for the bar."""
     most = max((max(phase.log, phase.replay) for phase in found.phases), default=0) or 1
     rows = [(str(p.number), p.calls, p.bytes, p.log, p.replay, 100 / most) for p in found.shown]
     if found.phases:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who raced, as people read it on the terminal."""
+"""The races that `blame` found, as text for the terminal."""
 
 from rich.console import Console
 
@@ -19,7 +19,7 @@ from ..blame.races import (
 from . import screen
 from .screen import shown
 
-MOST_LINES = 24  # accesses to a wrong byte
+MOST_LINES = 24  # accesses printed for a wrong byte
 
 
 def show(blame: Blame, wrong: WrongByte | None, examples: int) -> None:
@@ -45,7 +45,7 @@ def show(blame: Blame, wrong: WrongByte | None, examples: int) -> None:
 
 
 def _line(console: Console, text: str, indent: int) -> None:
-    """Never folded in a pipe: a line is a race, or an access."""
+    """One race or access per line: never folded in a pipe."""
     console.print(shown(" " * indent + text), soft_wrap=True)
 
 
@@ -54,14 +54,14 @@ def verdict(blame: Blame) -> str:
         return "no two processes touched the same bytes without order between them"
     if not len(blame.certain):
         return (
-            "no order seen: messages between these accesses may order them, and which calls belong "
-            "together is not recorded"
+            "no order seen: messages between these accesses may order them, but which calls match "
+            "is not recorded"
         )
     library = of_library(blame)
     if library is None:
         return (
-            "whether the program or its library is to blame is not known: the trace does not say "
-            "which bytes the program's own calls moved"
+            "the program or its library is to blame: the trace does not show which bytes the "
+            "program's own calls moved"
         )
     if library:
         return (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A certificate in words: a short table for the terminal, and a page of Markdown."""
+"""A certificate as text: a short table for the terminal, and a page of Markdown."""
 
 import json
 import textwrap
@@ -22,8 +22,8 @@ from ..judge.certificate import (
 from .page import load_template
 
 WIDTH = 116
-MOST_CALLS = 3  # that a line names
-FAULTS = 5  # of a stack on the page; the document has all
+MOST_CALLS = 3  # named in a line
+FAULTS = 5  # printed for a stack on the page; the document has all
 
 
 def short(certificate: Certificate) -> str:
@@ -31,7 +31,7 @@ def short(certificate: Certificate) -> str:
 
 
 def faults(certificate: Certificate) -> str:
-    """What was not right most often on each stack, each with the command that shows it."""
+    """The most frequent failures of each stack, with the command that reproduces each."""
     lines = [
         f"{stack.name}: {_fault_line(fault)}\n    {fault.smallest.get('command', '')}"
         for stack in certificate.stacks
@@ -89,12 +89,12 @@ def _row(stack: Stack) -> Sequence[object]:
 
 
 def _version(stack: Stack) -> str:
-    """As short as people say it: `MPICH 4.2.1`."""
+    """The short form: `MPICH 4.2.1`."""
     return " ".join(stack.versions.get("mpi", "?").replace(" Version:", "").split())
 
 
 def _reports(certificate: Certificate) -> Iterator[tuple[known_defects.Report, str, str]]:
-    """Each with where it was seen: in the versions that have it, and in others."""
+    """Each with the versions that it was seen in, and those that lack it."""
     for report in known_defects.reports():
         versions = {one.name: one.versions.get("mpi", "") for one in certificate.stacks}
         of = [one for one in certificate.stacks if versions[one.name].startswith(report.library)]
@@ -136,12 +136,12 @@ def _instead(fault: Fault) -> str:
 
 
 def _simple(tried: Sequence[Tried]) -> list[Tried]:
-    """The settings of no or one factor, and of two where there is another MPI-IO."""
+    """Settings that vary at most one factor, or two if one is the MPI-IO implementation."""
     return [one for one in tried if len(factors(one.setting).keys() - {"io"}) < 2]
 
 
 def _alike(faults: Sequence[Fault]) -> list[list[Fault]]:
-    """Failures of one kind, in one MPI-IO, by the same method and mode are told together."""
+    """Group failures by kind, MPI-IO implementation, method and mode."""
     found = defaultdict(list)
     for fault in faults:
         ways = frozenset(call.partition(" ")[2] for call in fault.calls)

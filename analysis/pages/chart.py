@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The look of all charts, and a chart of several panels."""
+"""The style of all charts, and a chart of several panels."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,12 +31,12 @@ ElementTree.register_namespace("", SVG)
 
 def themed(plot: alt.TopLevelMixin) -> dict[str, Any]:
     looked: Any = plot
-    # The renderer, which is no Python, aborts on a control character.
+    # The renderer is native code and aborts on a control character.
     return dict(
         plain_all(
             looked.configure(font="sans-serif", background=PAPER, padding=4)
             .configure_view(stroke=None)
-            .configure_mark(aria=False)  # but for those that say something
+            .configure_mark(aria=False)  # except those with a meaning
             .configure_axis(
                 labelColor=MUTED,
                 gridColor=GRID,
@@ -53,7 +53,7 @@ def themed(plot: alt.TopLevelMixin) -> dict[str, Any]:
                 labelFontSize=12,
                 symbolType="square",
                 orient="top",
-                columnPadding=28,  # a browser's letters may be wider than those measured here
+                columnPadding=28,  # a browser's font may be wider than the one measured here
             )
             .to_dict()
         )
@@ -61,8 +61,8 @@ def themed(plot: alt.TopLevelMixin) -> dict[str, Any]:
 
 
 def themed_svg(plot: dict[str, Any]) -> str:
-    """A Vega-Lite specification as an SVG element whose greys the page sets. What describes a mark
-    is shown when one points at it."""
+    """A Vega-Lite specification as an SVG element; the page's style sheet sets its greys. A mark's
+    description becomes its tooltip."""
     svg = _with_titles(str(vl_convert.vegalite_to_svg(plot)))
     for name, colour in GREYS.items():
         svg = svg.replace(f'"{colour}"', f'"var(--{name}, {colour})"')
@@ -70,7 +70,7 @@ def themed_svg(plot: dict[str, Any]) -> str:
 
 
 def panel_title(text: str | list[str]) -> alt.Title:
-    """Small, above the panel's left edge, and cut where the panel ends."""
+    """A small title at the panel's left edge, cut to the panel's width."""
     return alt.Title(
         text, anchor="start", fontSize=11, fontWeight="normal", color=MUTED, frame="group",
         limit=WIDTH,

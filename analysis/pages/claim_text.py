@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Judged claims in words: the same on the terminal and the page."""
+"""Judged claims as text, the same on the terminal and the page."""
 
 from typing import Any
 

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A colour for each name, and none for two names."""
+"""One colour per name; no two names share one."""
 
 import colorsys
 from collections.abc import Iterable
 
-# Okabe and Ito's colours, told apart with every kind of colour blindness.
+# Okabe and Ito's palette, which people with any colour blindness can tell apart.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999", "#F0E442")
-_TURN = 0.618034  # of the circle: the golden angle, which comes back nowhere
+_TURN = 0.618034  # step around the hue circle: the golden angle never repeats
 _LIGHT = (0.35, 0.62, 0.48)  # neighbours on the circle also differ in this
 
 
 def of_names(names: Iterable[str]) -> dict[str, str]:
-    """The colours of these names, in their order. More names than the palette has get colours of
-    the whole circle."""
+    """The colours of these names, in their order. Beyond the palette, colours are taken from the
+    hue circle."""
     known = list(dict.fromkeys(names))
     found = list(PALETTE[: len(known)])
     turn = 0

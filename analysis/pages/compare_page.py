@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page of a comparison: what changed first, each case with its interval. The verdicts are
-the rows'."""
+"""The page of a comparison: changed cases first, each with its interval. The rows bring the
+verdicts."""
 
 import math
 from collections import Counter
@@ -17,8 +17,8 @@ from .words import value_text
 TEMPLATE = "compare.html.j2"
 BAD = ("failed", "missing", "slower")
 COLOURS = {"slower": "var(--bad)", "faster": "var(--good)"}
-LEAST = 1.25  # times: how far the axis goes to both sides at least
-MOST = 16  # times: what is further away is drawn at the end
+LEAST = 1.25  # least factor that the axis spans in each direction
+MOST = 16  # largest factor; points beyond are drawn at the end
 CASE = ("pattern", "scale", "method", "mode", "variant", "hints", "stack", "fs", "processes",
         "quantity")  # fmt: skip
 Row = dict[str, Any]
@@ -54,7 +54,7 @@ def render(folder: Path, rows: Sequence[Row], title: str, words: dict[str, str],
 
 
 def _far(rows: Sequence[Row]) -> float:
-    """How many times faster or slower the ends of the axis are."""
+    """The factor at the ends of the axis."""
     ends = ("ratio", "low", "high")
     values = [float(row[name]) for row in rows for name in ends if row.get(name)]
     return min(max([LEAST, *(max(value, 1 / value) for value in values)]), MOST)

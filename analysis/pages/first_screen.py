@@ -27,7 +27,7 @@ Answers = list[tuple[str, str]]  # what each is about
 COLUMNS = ("pattern", "default", "fastest", "call, stack", "gain", "peak", "verified")
 CALL = COLUMNS[3]
 NUMBERS = ("default", "fastest", "gain", "peak")
-FAILED = 4  # rows that stand first; the others are counted
+FAILED = 4  # rows printed first; the rest are counted
 PER_SECOND = {"files/s": "/s"}
 INDENT = 8  # of the answers
 MORE = "iogauge summary --all"
@@ -43,7 +43,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Found:
-    """What a session found; all of it is the judge's."""
+    """The findings of a session, as analysis/judge made them."""
 
     places: list[Place]
     shares: dict[int, float | None]  # of the peak, by the place's `id`; None: disturbed
@@ -63,7 +63,7 @@ def ask(table: Table, connection: Any) -> Found:
 
 
 def show(table: Table, found: Found, ends: Answers) -> None:
-    """Print it. `ends`: what is said last."""
+    """Print it. `ends`: the last lines."""
     several = answers.several(found.places)
     wrong = [_wrong(row) for row in table.ran if row.outcome == "failed"]
     right = [_right(place, table, _share(found.shares, place), several) for place in found.places]
@@ -132,7 +132,7 @@ def _share(shares: dict[int, float | None], place: Place) -> str:
 
 
 def _variant(variant: str, others: Sequence[str]) -> str:
-    """Its parameters that are not the same in all `others`."""
+    """Its parameters that differ from some of `others`."""
     sets = [set(other.split(", ")) for other in others]
     same = set.intersection(*sets) if sets else set()
     return " ".join(word for word in variant.split(", ") if word not in same)
@@ -150,7 +150,7 @@ def _gain(place: Place) -> str:
 
 
 def _print(lines: Sequence[Line], said: Answers) -> None:
-    """On a terminal as many lines of the table as leave room for what follows."""
+    """On a terminal, as many lines of the table as leave room for the rest."""
     console = screen.console()
     terminal = sys.stdout.isatty()
     below = [line for about, text in said if text for line in _wrapped(about, text, console)]
@@ -173,7 +173,7 @@ def _wrapped(about: str, text: str, console: Console) -> list[str]:
 
 
 def _table(lines: Sequence[Line], console: Console) -> list[str]:
-    """With one blank between columns where two make it too wide; then the calls are cut."""
+    """Two blanks between columns, one if that is too wide; then the calls are cut."""
     names = list(COLUMNS)
     for name, same in (("verified", "yes"), ("default", NOTHING), ("peak", NOTHING)):
         if all(line.cells[COLUMNS.index(name)] == same for line in lines):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The session as a table on the terminal; below it counts, reasons, peaks, machine and versions."""
+"""What stands below a session's table: counts, reasons, peaks, machine and versions."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ CACHES = {
 }
 
 SMALL = {"small": "accesses of 4 KiB", "files": "plain files"}
-NAMED = 3  # cases that failed for the same reason and are named one by one
+NAMED = 3  # cases named individually per reason
 
 
 def counts_text(table: Table) -> str:
@@ -35,7 +35,7 @@ def counts_text(table: Table) -> str:
 
 
 def interruption(table: Table) -> str:
-    """Of a session that is not all there; else empty."""
+    """A note for an interrupted session; else empty."""
     if not table.session.interrupted:
         return ""
     return "Interrupted: only what had finished is shown"
@@ -78,7 +78,7 @@ def repeats_text(rows: Iterable[Row]) -> str:
 
 
 def scale_text(table: Table) -> str:
-    """The scale of the session; empty where the table's rows name theirs."""
+    """The scale of the session; empty if the table has a column for it."""
     scales = {row.run.scale for row in table.ran}
     return f"scale {scales.pop()}" if len(scales) == 1 and "" not in scales else ""
 
@@ -112,7 +112,7 @@ def peak_lines(table: Table) -> list[str]:
 
 
 def published_lines(table: Table) -> list[str]:
-    """What was published of a file system, from the site file: MB/s, with the source."""
+    """Published bandwidths of a file system, from the site file: MB/s and source."""
     found = {(row.run.fs, row.run.published_peak) for row in table.ran if row.run.published_peak}
     return [f"published peak of {fs}: {text}" for fs, text in sorted(found)]
 
@@ -140,7 +140,7 @@ def version_lines(table: Table) -> list[str]:
         result = row.run.result
         if result:
             libraries = ", ".join(_library(k, v) for k, v in sorted(result.libraries.items()))
-            if libraries:  # the real `ior` does not know its own
+            if libraries:  # upstream's `ior` does not report its own
                 stacks[row.run.stack].add(libraries)
             programs.add(result.program)
         if row.run.packages:

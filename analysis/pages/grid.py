@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A table on the terminal: numbers to the right, and never wider or longer than the terminal.
+"""Tables on the terminal: numbers right-aligned, never wider or longer than the terminal.
 
-What is the same in all rows is printed once, above. Long texts wrap. Where that is not enough, what
-tells rows apart becomes one column; then others are left out, and named below.
+Values shared by all rows are printed once, above. Long text wraps. If that is not enough, the
+columns that identify a row are joined; then others are dropped and named below the table.
 """
 
 import re
@@ -26,16 +26,16 @@ STYLES = {
 }  # fmt: skip
 BETWEEN = 2  # blanks between two columns
 CASE_WRAPS = 24
-WRAPS = 15  # a text of more letters may wrap, and then has so many at least
+WRAPS = 15  # longer text may wrap, to no fewer letters than this
 FEWEST = 3  # columns
-# What tells rows apart: never left out.
+# Columns that identify a row: never dropped.
 KEYS = (
     "system", "partition", "pattern", "scale", "test", "call", "method", "mode", "variant", "hints",
     "parameters", "stack", "mpi_io", "fs", "file_system", "processes", "procs", "fsync", "quantity",
 )  # fmt: skip
 CASE = "case"
 RATIOS = ("ratio", "over_default")
-# Left out first, where there is no room; all others follow from the right, but for the first and
+# Dropped first if there is no room; then the others from the right, except the first and
 # the last two.
 FIRST_OUT = (
     "unit", "samples", "document", "unlike", "our_conditions", "published_conditions", "source",
@@ -45,7 +45,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 class Texts(NamedTuple):
-    """A table of texts. `left`: its columns that are no numbers."""
+    """A table of strings. `left`: its left-aligned columns."""
 
     caption: str
     head: Sequence[str]
@@ -63,7 +63,7 @@ def of_texts(table: Texts) -> Grid:
 
 
 def show(rows: Rows, columns: Sequence[str], *, wide: bool, below: str = "") -> None:
-    """Print the columns that say anything. `below`: what follows."""
+    """Print the columns that hold anything. `below`: lines after the table."""
     columns = [name for name in columns if any(row[name] not in (None, "") for row in rows)]
     rows = [_rounded(row) for row in rows]
     console = screen.console()
@@ -83,7 +83,7 @@ def show(rows: Rows, columns: Sequence[str], *, wide: bool, below: str = "") -> 
     widths = _grown(rows, kept, console.width)
     lines = _lines(console, rows, kept, widths)
     height = sum(1 + max(len(line) - 1, 0) // console.width for line in below.splitlines())
-    room = console.height - height - 3  # said above, left out, the prompt
+    room = console.height - height - 3  # shared values, dropped columns, the prompt
     fit = len(rows)
     while len(lines) > max(room, FEWEST) and fit > 1:
         fit = min(fit - 1, room)
@@ -95,7 +95,7 @@ def show(rows: Rows, columns: Sequence[str], *, wide: bool, below: str = "") -> 
 
 
 def _rounded(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Two digits for a ratio that is not decided yet."""
+    """Two digits for an undecided ratio."""
     verdict = str(row.get("verdict", ""))
     return {**row, **{name: ratio(row[name], verdict) for name in RATIOS if row.get(name)}}
 
@@ -109,7 +109,7 @@ def _lines(
 
 
 def as_cases(rows: Rows, columns: Sequence[str]) -> tuple[Rows, list[str]]:
-    """What tells rows apart, in one column."""
+    """Join the columns that identify a row into one."""
     keys = [name for name in columns if name in KEYS or name == CASE]
     if len(keys) < 2:
         return rows, list(columns)
@@ -121,7 +121,7 @@ def as_cases(rows: Rows, columns: Sequence[str]) -> tuple[Rows, list[str]]:
 
 
 def _grown(rows: Rows, columns: Sequence[str], width: int) -> list[int]:
-    """The least widths, and what room there is more for those that need it."""
+    """The least widths, with spare room shared among the columns that need it."""
     least = _widths(rows, columns, wraps=True)
     room = width - sum(least) - BETWEEN * (len(least) - 1)
     found = []
@@ -133,7 +133,7 @@ def _grown(rows: Rows, columns: Sequence[str], width: int) -> list[int]:
 
 
 def fitting(rows: Rows, columns: Sequence[str], width: int) -> tuple[list[str], list[str]]:
-    """The columns that there is room for, and the others."""
+    """The columns that fit, and the others."""
     kept = list(columns)
     left_out: list[str] = []
 
@@ -150,7 +150,7 @@ def fitting(rows: Rows, columns: Sequence[str], width: int) -> tuple[list[str], 
 
 
 def _other_end(name: str) -> str:
-    """`gain_high` of `gain_low`, and the reverse: half an interval says nothing."""
+    """`gain_high` for `gain_low`, and the reverse: half an interval is useless."""
     ends = {"low": "high", "high": "low"}
     return "_".join(ends.get(word, word) for word in name.split("_"))
 
@@ -160,7 +160,7 @@ def _needs(rows: Rows, columns: Sequence[str]) -> int:
 
 
 def _widths(rows: Rows, columns: Sequence[str], *, wraps: bool) -> list[int]:
-    """The letters that each column needs; at least, where it `wraps`."""
+    """The width that each column needs; the least width if it `wraps`."""
     found = []
     for name in columns:
         lines = [line for row in rows for line in value_text(row[name]).splitlines()]
@@ -188,7 +188,7 @@ def _title(name: str) -> str:
 
 
 def _is_number(rows: Rows, name: str) -> bool:
-    """Also of numbers that are texts already: `12.3`, `83*`, a dash."""
+    """Also for numbers formatted as text: `12.3`, `83*`, a dash."""
     values = [row[name] for row in rows]
     written = [value for value in values if isinstance(value, str) and value]
     return any(isinstance(value, int | float) for value in values) or (
@@ -197,6 +197,6 @@ def _is_number(rows: Rows, name: str) -> bool:
 
 
 def _is_the_same(rows: Rows, name: str) -> bool:
-    """Not of numbers, for one that is always the same is still a result."""
+    """Not for numbers: a constant number is still a result."""
     named = name in KEYS or isinstance(rows[0][name], str)
     return named and len({row[name] for row in rows}) == 1

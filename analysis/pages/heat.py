@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The heat map: pattern x method x stack x file system, each cell a share of its ceiling."""
+"""The heat map: pattern x method x stack x file system; each cell is a share of the peak."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from ..session.rows import rank
 from .words import ABOVE
 
 Row = dict[str, Any]
-STRONG = 0.55  # from here on a cell is so full that its letters take the colour of the paper
+STRONG = 0.55  # from here on a cell is dark, and its text light
 
 
 def maps(rows: Sequence[Row], reasons: Callable[[Row], str]) -> list[dict[str, Any]]:
@@ -62,7 +62,7 @@ def _cell(row: Row | None, reasons: Callable[[Row], str]) -> dict[str, Any] | No
         "text": (f"{100 * value:.0f}" if value >= 0.01 else "<1") + (ABOVE if why else ""),
         "value": value,
         "full": round(100 * min(value, 1)),
-        "beyond": round(100 * min(max(value - 1, 0), 1)),  # all of another colour from 200 % on
+        "beyond": round(100 * min(max(value - 1, 0), 1)),  # 200 % and more
         "strong": value > STRONG,
         "above": bool(why),
         "says": _says(row) + (f"; {why}" if why else ""),

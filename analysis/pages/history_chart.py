@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Histories as a picture: each run, the level that it belongs to, and where that changed."""
+"""Histories as a picture: the runs, their levels, and where the level changed."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,11 +17,11 @@ from .words import value_text
 
 BAD = "#D55E00"
 HEIGHT = 110  # pixels of a panel
-MOST = 24  # histories in one picture; those that fell most come first
+MOST = 24  # histories in one picture, the largest drops first
 
 
 def write(path: Path, found: Sequence[History]) -> None:
-    """A PNG, or an SVG by the end of the name. Raises OutputError."""
+    """Write a PNG, or an SVG if the name ends so. Raises OutputError."""
     plot = panels(found).picture()
     if path.suffix == ".svg":
         save(path, themed_svg(plot).encode())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Histories as rows: one for each change, the worst first."""
+"""Histories as table rows: one for each change, the worst first."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ COLUMNS = ("pattern", "scale", "method", "mode", "variant", "stack", "fs", "proc
 
 
 def rows(found: Sequence[History], *, everything: bool) -> list[dict[str, Any]]:
-    """A row for each change; with `everything` also one for each case without."""
+    """A row for each change; with `everything`, also one for each unchanged case."""
     made = []
     for one in sorted(found, key=lambda one: (not one.bad, one.of_best)):
         changes: list[Change | None] = [*one.changes]
@@ -57,7 +57,7 @@ def in_words(found: Sequence[History]) -> str:
 
 
 def bad_lines(found: Sequence[History]) -> list[str]:
-    """A line for each history that has something wrong, the worst first."""
+    """A line for each history with a problem, the worst first."""
     lines = []
     for one in sorted((one for one in found if one.bad), key=lambda one: one.of_best):
         names = ("pattern", "scale", "method", "mode", "variant", "stack", "fs", "quantity")

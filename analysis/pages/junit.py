@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A session as JUnit XML, which CI systems show: a suite for each stack, and one of the promises.
+"""A session as JUnit XML for CI systems: a suite for each stack, and one for acceptance criteria.
 
-ReFrame's `--report-junit` has its own verdicts; here the result documents have the last word, and a
-skipped case says why.
+ReFrame's `--report-junit` reports its own verdicts. Here the result documents decide, and a skipped
+case gives its reason.
 """
 
 from collections.abc import Sequence
@@ -67,11 +67,11 @@ def _verdict(verdict: Verdict) -> Case:
         return case
     found = f"{verdict['value']:.6g} {verdict['unit']}" if verdict["value"] is not None else ""
     why = " ".join(word for word in (verdict["verdict"], found, verdict["why"]) if word)
-    # A promise that could not be judged is an error, one that is broken a failure.
+    # An undecided criterion is an error, a missed one a failure.
     tag = "error" if verdict["verdict"] in _LACKING else "failure"
     return case._replace(tag=tag, kind=verdict["verdict"], why=why)
 
 
 def _text(text: str) -> str:
-    """XML holds no control characters, and a token no blanks at its ends."""
+    """Without control characters, which XML forbids, or blanks at the ends."""
     return " ".join(CONTROL.sub(" ", text).split()) or "-"

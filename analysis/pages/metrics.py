@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A session as metrics: text that Prometheus reads, by itself or through node_exporter's textfile
-collector. All are gauges without time stamps, which both of its formats have."""
+"""A session as metrics for Prometheus, read directly or through node_exporter's textfile collector.
+All are gauges without time stamps, so both text formats apply."""
 
 from collections.abc import Iterator, Sequence
 

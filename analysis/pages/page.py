@@ -13,7 +13,7 @@ from ..errors import OutputError
 
 
 def load_template(name: str) -> jinja2.Template:
-    """A template of this folder; what it asks for and does not get is an error."""
+    """A template of this folder; an undefined variable is an error."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         autoescape=not name.endswith(".md.j2"),
@@ -26,7 +26,7 @@ def load_template(name: str) -> jinja2.Template:
 
 
 def _plain(value: object) -> object:
-    """What each expression of a template gives, before it is escaped where it is no Markup."""
+    """Applied to the value of each template expression, before escaping."""
     return type(value)(plain_lines(value)) if isinstance(value, str) else value
 
 
@@ -38,7 +38,7 @@ def save(path: Path, data: bytes) -> None:
 
 
 def link(path: Path | None, folder: Path) -> str:
-    """A relative link, so that the output folder can be moved or copied as a whole."""
+    """A relative link: the output folder can be moved or copied as a whole."""
     if path is None:
         return ""
     return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()

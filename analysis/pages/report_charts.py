@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The report's charts of what the store says: scaling, published numbers, history."""
+"""The report's charts of data from the store: scaling, published numbers, history."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -25,20 +25,20 @@ def _call(row: Row) -> str:
 
 def _colour(shades: Mapping[str, str]) -> alt.Color:
     scale = alt.Scale(domain=list(shades), range=list(shades.values()))
-    # A browser's letters are wider than those measured here, so long names need more room.
+    # A browser's font is wider than the one measured here: long names need more room.
     legend = alt.Legend(title=None, columns=4, columnPadding=48, labelLimit=400)
     return alt.Color("call:N", scale=scale, legend=legend)
 
 
 def _dash(stacks: Mapping[str, Sequence[int]]) -> alt.StrokeDash:
-    """Stacks by dashes. The legend is below the plot: beside the colours' it would overlap."""
+    """Stacks by dash pattern. The legend is below the plot: at the side it would overlap."""
     legend = alt.Legend(title=None, symbolType="stroke", orient="bottom")
     scale = alt.Scale(domain=list(stacks), range=list(map(list, stacks.values())))
     return alt.StrokeDash("stack:N", legend=legend, scale=scale)
 
 
 def _panels(rows: Sequence[Row]) -> dict[tuple[str, ...], list[Row]]:
-    """By test, scale, file system and direction."""
+    """One per test, scale, file system and direction."""
     panels: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         direction = row["quantity"].removesuffix("_bw")
@@ -66,7 +66,7 @@ def _says(row: Row) -> str:
 
 
 def scaling(section: Section) -> Panels | None:
-    """Bandwidth over processes, both logarithmic, with the ideal from the best start."""
+    """Bandwidth over process count, log-log, with ideal scaling from the best first point."""
     if not section.rows:
         return None
     shades = colours.of_names(plain_all([_call(row) for row in section.rows]))
@@ -102,7 +102,7 @@ def scaling(section: Section) -> Panels | None:
 
 
 def published(section: Section) -> Panels | None:
-    """Ours and theirs, each as a share of its best: shapes compare where speeds cannot."""
+    """Measured and published, each as a share of its best: compares shapes, not speeds."""
     groups: dict[tuple[str, str, str, str], list[Row]] = {}
     for row in section.rows:
         if row["ours_of_best"] is not None:
@@ -120,7 +120,7 @@ def published(section: Section) -> Panels | None:
             for r in of
         ]  # fmt: skip
         order = list(dict.fromkeys(value["what"] for value in values))
-        # Names stand above their bars, so that a panel is as narrow as a telephone.
+        # Names are above their bars, so a panel fits a phone.
         axis = alt.Axis(title=None, labelLimit=WIDTH, labelColor=INK, labelAlign="left",
                         labelPadding=-4, labelOffset=-20)  # fmt: skip
         y = alt.Y("what:N", sort=order, axis=axis, scale=alt.Scale(paddingInner=0.5,

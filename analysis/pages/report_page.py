@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page of a session, alone or with what the store says around it; its charts as pictures."""
+"""The page of a session, with or without data from the store; its charts as pictures."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,7 +37,7 @@ from .words import (
 
 
 class Reasons:
-    """Asked with a row of compare_with.PEAK: the reason, empty for 100 % or less. `root`: what the
+    """Called with a row of compare_with.PEAK: the reason, empty for 100 % or less. `root`: what the
     store's paths are relative to."""
 
     def __init__(self, table: Table, root: Path) -> None:
@@ -77,10 +77,10 @@ def lines(table: Table) -> list[tuple[str, str]]:
 
 
 TEMPLATE = "report.html.j2"
-# The sections of the page: what is about this session first, what was published last.
+# The sections of the page: this session first, published numbers last.
 ORDER = ("history", "expected", "scaling", "efficiency", "claims", "ledger", "score_card",
          "published", "spack")  # fmt: skip
-# Columns of the overview and what they are called.
+# Columns of the overview, and their heads.
 OVERVIEW = {
     "pattern": "pattern", "scale": "scale", "method": "method", "mode": "mode",
     "variant": "variant", "stack": "stack", "file_system": "file system", "processes": "processes",
@@ -106,7 +106,7 @@ Each = Callable[[Sequence[Section]], Iterable[Section]]
 
 @dataclass(frozen=True)
 class Around:
-    """What the store says around a session. `answers`: of answers.rows. `cases`: of
+    """Data from the store about a session and its history. `answers`: of answers.rows. `cases`: of
     share_of_peak.of_cases. `histories`: of the session's cases. `root`: what the store's paths are
     relative to."""
 
@@ -203,7 +203,7 @@ def _chart(section: Section) -> dict[str, Any]:
 
 
 def _cells(section: Section, root: Path, folder: Path, why: Reasons) -> dict[str, Any]:
-    """A section as the template shows it. `root`: what the store's paths are relative to."""
+    """A section as the template takes it. `root`: what the store's paths are relative to."""
     rows = []
     for row in section.rows:
         cells = []
@@ -235,7 +235,7 @@ def _shown(
     filters: Sequence[str],
     titles: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """The columns that say something, with their cells; what is the same in all rows is said
+    """The columns that hold anything, with their cells. Values shared by all rows are given
     once."""
     titles = titles or _TITLES
     names = [titles.get(column, column.replace("_", " ")) for column in columns]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The report's tables: what the store says around one session."""
+"""The report's tables: data from the store about one session and its history."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Section:
-    """One table of the report. What sections.yaml does not say comes from `section`."""
+    """One table of the report. `section` fills in what sections.yaml does not give."""
 
     name: str
     title: str
@@ -35,7 +35,7 @@ class Section:
     note: str = ""
     links: dict[str, str] = field(default_factory=dict)
     filters: tuple[str, ...] = ()
-    source: Sequence[Any] = ()  # what its chart is drawn from, where that is not the rows
+    source: Sequence[Any] = ()  # data of the chart, if it is not drawn from the rows
 
 
 _SHARED = '"system", "fs", "test", "pattern", "scale", "method", "variant", "hints", "stack"'
@@ -49,7 +49,7 @@ def _known() -> dict[str, dict[str, Any]]:
 
 
 def section(name: str, rows: Sequence[Row], columns: Sequence[str] = (), **more: Any) -> Section:
-    """As sections.yaml has it. `more`: what it leaves to be filled in, and `source`."""
+    """The table of sections.yaml. `more`: values of its placeholders, and `source`."""
     known = _known()[name]
     source = more.pop("source", ())
     intro, note = (known.get(key, "").format(**more) for key in ("intro", "note"))
@@ -60,7 +60,7 @@ def section(name: str, rows: Sequence[Row], columns: Sequence[str] = (), **more:
 
 
 def _current(session: str) -> Where:
-    """The good runs of the session that the report is about."""
+    """The successful runs of the report's session."""
     return Where().also("session = ?", session).also("NOT is_peak AND verdict <> 'nothing moved'")
 
 
@@ -72,7 +72,7 @@ def _compared(compare: Callable[..., list[Row]], connection: Any, question: Ques
 
 
 def scaling(connection: Any, session: str) -> Section:
-    """Cases that the store has with two process counts or more, on the session's system."""
+    """Cases that the store has with two or more process counts, on the session's system."""
     rows = store.rows(
         connection,
         f"""WITH s AS (SELECT DISTINCT system FROM records WHERE session = ?),
@@ -125,7 +125,7 @@ SCORES = (
 
 
 def score_card(connection: Any, session: str) -> Section:
-    """What reserved I/O processes gave (PAIO): medians of all that they measured."""
+    """Figures of dedicated I/O processes (PAIO): medians of each quantity."""
     rows = store.rows(
         connection,
         f"""SELECT pattern, scale, mode, variant, stack, fs, processes, quantity,
@@ -202,7 +202,7 @@ LOCK = "spack.lock"  # the tests keep it beside each result
 
 
 def lock_files(table: Table) -> dict[str, Path]:
-    """One lock file of each stack from Spack, by the stack's name; those that are gone are left
+    """One lock file of each stack from Spack, by the stack's name; missing files are left
     out."""
     found: dict[str, Path] = {}
     for row in table.all_rows:

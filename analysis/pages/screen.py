@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The terminal: all that is shown there goes through here, for a name may hold what moves the
-cursor, or what `rich` takes for its own markup."""
+"""The terminal. All output goes through here: a name may hold control sequences, or what `rich`
+takes for markup."""
 
 import sys
 
@@ -9,7 +9,7 @@ from rich.text import Text
 
 from iogauge.common.text import plain_lines
 
-PIPED_WIDTH = 200  # a pipe has no width: lines must not be folded for the program that reads them
+PIPED_WIDTH = 200  # a pipe has no width, and a program reads its lines: never fold them
 
 
 def console(piped_width: int = PIPED_WIDTH) -> Console:
@@ -18,5 +18,5 @@ def console(piped_width: int = PIPED_WIDTH) -> Console:
 
 
 def shown(text: str, style: str = "") -> Text:
-    """A text as it is, whatever it holds."""
+    """A text literally, whatever it holds."""
     return Text(plain_lines(text), style=style)

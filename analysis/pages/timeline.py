@@ -36,7 +36,7 @@ def events(run: Traced) -> dict[str, Any]:
 
 
 def _rows(log: Log) -> dict[tuple[str, str], int]:
-    """A separate row for what may happen at the same time in one process."""
+    """Separate rows for what may overlap in one process."""
     modules = sorted({one.module for one in log.segments})
     names = [(module, side) for module in modules for side in DIRECTIONS]
     return {name: number for number, name in enumerate(names, 1)}

@@ -63,12 +63,12 @@ Link = tuple[str, str]
 
 
 def write(traced: Traced, others: Others, page: Path) -> None:
-    """`OutputError` where the page cannot be written."""
+    """Raises OutputError if the page cannot be written."""
     save(page, render(traced, others, page.parent).encode())
 
 
 def write_log(log: Log, singly: Singly, others: Others, page: Path) -> None:
-    """Of a log alone; the summary of PyDarshan lies beside the page."""
+    """The page of a log alone; PyDarshan's summary is written beside it."""
     links = [("PyDarshan's summary", others.summary.name)] if others.summary else []
     title, parts = trace_text.heading_of_log(log), trace_text.of_log(log, singly)
     save(page, _page(title, log, singly, parts, others, links, []).encode())
@@ -121,7 +121,7 @@ def _page(
 
 
 def _links(traced: Traced, others: Others, folder: Path) -> list[Link]:
-    """Files of the run that lie beside the page, by what they are."""
+    """The run's other files beside the page, by kind."""
     known = [
         ("result document", traced.folder / DOCUMENT),
         ("job script", traced.folder / JOB_SCRIPT),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A traced run, or a log of which nothing else is known, as tables and sentences: the same on the
-terminal and the page."""
+"""A traced run, or a log alone, as tables and sentences, the same on the terminal and the
+page."""
 
 import statistics
 from collections.abc import Iterator, Sequence
@@ -147,7 +147,7 @@ def _side_rows(side: Side) -> list[tuple[str, ...]]:
     ]
     for layer in side.layers:
         if not layer.calls:
-            continue  # a layer that this run has nothing to do with, such as stdio
+            continue  # a layer that this run did not use, such as stdio
         sizes = ", ".join(f"{size:,} x {count:,}" for size, count in layer.sizes.items())
         lines.append(
             (
@@ -193,7 +193,7 @@ def _phase_rows(ledger: Ledger) -> list[tuple[str, ...]]:
 
 
 def _writers(ledger: Ledger) -> str:
-    """How many processes wrote, against the number that collective buffering was to use."""
+    """How many processes wrote, and how many collective buffering should have used."""
     side = ledger.side("write")
     posix = side.layer("POSIX") if side else None
     if posix is None or posix.processes is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What held a run up, as people read it on the terminal."""
+"""The causes that `why` found, as text for the terminal."""
 
 import statistics
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ Found = Sequence[tuple[Facts, Sequence[Cause]]]
 
 
 def show(place: Run, document: dict[str, Any], found: Found, note: str) -> None:
-    """A paragraph for each cause. Commands are on separate lines, to be copied."""
+    """A paragraph for each cause. Commands have lines of their own, easy to copy."""
     console = screen.console()
     processes = document["system"]["processes"]
     words = (place.pattern, place.call, place.fs, place.scale, place.stack)

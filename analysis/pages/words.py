@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Numbers and verdicts as people read them: the same on the terminal, the page and the chart."""
+"""Numbers and verdicts as text, the same on the terminal, the page and the charts."""
 
 import itertools
 import math
@@ -14,11 +14,11 @@ from ..session.rows import Row
 from ..statistics.spread import Spread
 
 NOTHING = "-"
-DISTURBED = "disturbed"  # the machine, so that a share would mislead
+DISTURBED = "disturbed"  # the machine was disturbed, and a share would mislead
 
 
 def bandwidth_text(value: float) -> str:
-    """MiB/s with at least three significant digits and no false precision."""
+    """MiB/s with three significant digits, or all digits before the point."""
     if value >= 1e5:  # `null`, which moves nothing: its digits would only widen the column
         first, exponent = f"{value:.2e}".split("e+")
         return f"{first}e{int(exponent)}"
@@ -26,7 +26,7 @@ def bandwidth_text(value: float) -> str:
 
 
 def range_text(spread: Spread | None) -> str:
-    """The slowest and the fastest repeat; a dash where there was only one."""
+    """The slowest and the fastest repeat; a dash if there was only one."""
     if spread is None or spread.count < 2:
         return NOTHING
     return f"{bandwidth_text(spread.low)}-{bandwidth_text(spread.high)}"
@@ -41,16 +41,16 @@ def percent_text(row: Row, ceiling: Ceiling, direction: Direction) -> str:
     return "<0.1" if 0 < percent < 0.05 else f"{percent:.{decimals}f}"
 
 
-ABOVE = "▲"  # of a share above 100 %, which never stands without its reason
+ABOVE = "▲"  # marks a share above 100 %, which is always explained
 
 
 def with_mark(text: str, why: str) -> str:
-    """`145 % ▲`, where there is a reason why it is above 100 %."""
+    """`145 % ▲` if there is a reason for a share above 100 %."""
     return f"{text} {ABOVE}" if why else text
 
 
 def share_text(row: Mapping[str, Any]) -> str:
-    """Of compare_with.PEAK: `39 % (38 to 40)`, without interval where there is none."""
+    """A row of compare_with.PEAK: `39 % (38 to 40)`, without the interval if there is none."""
     if row["efficiency"] is None:
         return DISTURBED
     text = f"{100 * row['efficiency']:.{0 if row['efficiency'] >= 0.01 else 1}f} %"
@@ -60,7 +60,7 @@ def share_text(row: Mapping[str, Any]) -> str:
 
 
 def outcome_text(row: Row) -> str:
-    """`yes` where every byte was, else why not in a word or two."""
+    """`yes` if every byte was verified, else the reason in a word or two."""
     mismatch = row.run.verdict == "mismatch"
     return {"verified": "yes", "failed": "MISMATCH" if mismatch else "FAILED"}.get(
         row.outcome, row.outcome
@@ -71,7 +71,7 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def over_time(values: Sequence[float], most: int = 20) -> str:
-    """A line of blocks from nothing to the largest: the medians of `most` stretches of time."""
+    """A line of block characters: the medians of at most `most` stretches of time."""
     if len(values) < 2:
         return ""
     count = min(most, len(values))
@@ -82,8 +82,8 @@ def over_time(values: Sequence[float], most: int = 20) -> str:
 
 
 def value_text(value: object) -> str:
-    """One value as people read it: numbers with three digits that count, a dash for nothing, and
-    a tuple as its lines."""
+    """One value as text: numbers with three significant digits, a dash for None, a tuple as
+    several lines."""
     if value is None or value in ("", ()):
         return "-"
     if isinstance(value, tuple):

@@ -31,7 +31,7 @@ def _time(ended: Any) -> float:
 
 
 def as_it_ended(case: dict[str, Any], folders: list[Path]) -> dict[str, Any]:
-    """Also marks cases that ReFrame's report calls aborted while their files were being copied.
+    """The result, also of cases that ReFrame aborted while it copied their files.
 
     case.json is copied after the result: if it is complete, both are."""
     if case["result"] != ABORTED:

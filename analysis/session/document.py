@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Read one result document. The only place that knows docs/result-format.md."""
+"""Read one result document. No other module knows its format (docs/result-format.md)."""
 
 import math
 from collections.abc import Collection, Mapping
@@ -123,7 +123,7 @@ def _sample(entry: dict[str, Any], summary: Mapping[str, Any]) -> Sample:
 
 
 def _values(entry: dict[str, Any], given: Collection[str]) -> dict[str, float]:
-    """All other numbers of a sample, named after their place. There is no list of them: a method
+    """All other numbers of a sample, named after their place. They are not listed here: a method
     may measure what no other does, such as a server's queue. `given`: the summary's content."""
     values: dict[str, float] = {}
 
@@ -134,7 +134,7 @@ def _values(entry: dict[str, Any], given: Collection[str]) -> dict[str, float]:
                 walk(of, stretch.get("max"))
                 walk(f"{of}_bw", stretch.get("bandwidth"))
         if isinstance(part, dict) and {"min", "mean", "max"} <= part.keys():
-            part = part["max"]  # the others waited for the slowest process
+            part = part["max"]  # the other processes waited for the slowest
         if isinstance(part, dict):
             for key, inner in part.items():
                 if key not in (("latency",) if name else ("repeat",)):

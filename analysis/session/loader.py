@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Read one session: ReFrame's report and each test's result document.
 
-The only place that knows ReFrame's report format (data version 4, ReFrame 4.x) and where ReFrame
-keeps a test's files. Everything else uses the rows of `model`.
+No other module knows ReFrame's report format (data version 4, ReFrame 4.x) or where ReFrame keeps a
+test's files. Everything else uses the rows of `model`.
 """
 
 import re
@@ -33,7 +33,7 @@ from .model import DIRECTIONS, Result, Run, Session, Status
 DATA_VERSION = "4"  # the major version; ReFrame raises it when old readers would break
 REPORTS = "reports"  # below the output folder, as site_configs/support/common.py sets it
 PEAK = "peak"  # the tag of tests that measure only the ceilings (benchmarks/peak.py)
-SEED_KEY = "order_seed"  # of a report whose jobs ran in an order drawn by chance
+SEED_KEY = "order_seed"  # of a report whose jobs ran in random order
 UNIT, _UNIT = "MiB/s", 4  # of bandwidths, and its place in an entry of `perfvalues`
 
 # Parameters with columns of their own (`call` is method and mode), and the counter of --repeat.
@@ -59,7 +59,7 @@ _CASE_KEYS: dict[str, tuple[type, ...]] = {
 _SUCCESS = {"pass", "xpass"}
 INTERRUPTED = "interrupted"  # a key of a report that `recover` made
 ROUNDS_KEY = "rounds"  # of a report extended by iogauge/measure/rounds.py: the rounds' folders
-HARNESS = "harness"  # of a report written by another program than ReFrame: its name
+HARNESS = "harness"  # the program that wrote the report, if not ReFrame
 _NO_VALUE = {"None", "<undefined>"}  # how ReFrame writes what a test never set
 
 
@@ -204,7 +204,7 @@ def _is_row(case: dict[str, Any]) -> bool:
 def _is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
-    except (OSError, ValueError):  # no folder can have such a name
+    except (OSError, ValueError):  # no folder is named so
         return False
 
 
@@ -247,7 +247,7 @@ class Place:
 def _run(
     case: dict[str, Any], place: Place, causes: dict[str, str], order: int, strict: bool
 ) -> Run:
-    folder = place.test_folder(case)  # the raw name; everything that is shown is plain text
+    folder = place.test_folder(case)  # the raw name; everything printed is plain text
     case = plain_all(case)
     name = str(case.get("display_name") or case["name"])
     parameters = dict(re.findall(r" %([^=]+)=(\S*)", name))
@@ -332,14 +332,14 @@ def _result(
     except AnalysisError as error:
         if strict:
             raise
-        return None, str(error).removeprefix(f"{folder}/")  # the row names the run
+        return None, str(error).removeprefix(f"{folder}/")  # the row already names the run
     stale = _stale(report, case, result)
     return (None, stale) if stale else (result, "")
 
 
 def _last_words(case: dict[str, Any], folder: Path | None) -> str:
-    """The reason for a run that the harness or the scheduler ended, as by a time limit. A run that
-    reached its checks got its reason there."""
+    """Why the harness or the scheduler ended a run, for example at a time limit. A run that reached
+    its checks has its reason from there."""
     judged = ("sanity error", "performance error")
     if folder is None or str(case.get("fail_reason") or "").startswith(judged):
         return ""

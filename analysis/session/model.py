@@ -15,7 +15,7 @@ Ceiling = Literal["fpp", "shared"]
 Status = Literal["ok", "failed", "skipped"]
 
 DIRECTIONS: tuple[Direction, ...] = ("write", "read")
-OPERATIONS = ("create", "readdir", "stat", "open", "remove")  # on many small files
+OPERATIONS = ("create", "readdir", "stat", "open", "remove")  # operations on many small files
 CEILINGS: tuple[Ceiling, ...] = ("fpp", "shared")
 LATENCY = ("p50", "p99", "max")  # seconds of single calls, as `write_p99`
 
@@ -138,4 +138,4 @@ class Session:
     command: str
     runs: tuple[Run, ...]
     interrupted: bool = False  # it ended before all its cases had
-    order_seed: int | None = None  # by which the order of its jobs was drawn
+    order_seed: int | None = None  # seed of the random order of its jobs

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The practical peaks: what large aligned POSIX transfers reach on a file system.
 
-A share is of the session's peak (`Highest`; in SQL: compare_references.with_peak). The ceilings
-beside a case say only whether the machine was disturbed then.
+Shares are relative to the session's peak (`Highest`; in SQL: compare_references.with_peak). The
+ceilings that a case measured only tell whether the machine was disturbed then.
 """
 
 import math
@@ -16,13 +16,13 @@ from ..statistics.spread import Spread
 from .model import CEILINGS, DIRECTIONS, Ceiling, Direction, Run
 
 Source = Literal["peak test", "same job", "case"]
-Found = tuple[float, float, Source]  # for cases of how many bytes at most; MiB/s
+Found = tuple[float, float, Source]  # (largest case in bytes, MiB/s)
 # A job whose own ceiling is below this fraction of the session's peak was disturbed.
 DISTURBED = 0.5
 PLAIN = ("create", "stat", "remove")
 ROBUST = 0.9  # the part of the jobs' ceilings that are not above the peak
 SMALL = "ceilings_"  # of the names of what small accesses and files reached
-SHORT = 0.1  # seconds: from shorter repeats no advice follows
+SHORT = 0.1  # seconds; shorter repeats give no advice
 
 # The ceiling's transfers: to a file per process, or to one shared file.
 CEILING_OF: dict[str, Ceiling] = {"posix": "fpp", "posix-shared": "shared"}
@@ -42,8 +42,8 @@ class Conditions(NamedTuple):
 
 
 class SessionPeak(NamedTuple):
-    """From so many jobs, MiB/s, and what measured it. `varied`: the best peak
-    test over the worst; 1 if there are fewer than two."""
+    """From so many jobs, MiB/s, and what measured it. `varied`: the best peak test over the worst;
+    1 if there are fewer than two."""
 
     value: float
     source: Source
@@ -113,14 +113,14 @@ class Highest:
         return self.rates.get((*_place(run), f"files_{operation}"))
 
     def beside(self, folder: Path) -> Peaks:
-        """Those that the run in a folder is compared with."""
+        """The peaks that the run in a folder is compared with."""
         for run in self._runs:
             if run.folder and run.folder.resolve() == folder:
                 return {key: peak for key in BOTH if (peak := self.of(run, *key))}
         return {}
 
     def all(self) -> dict[Conditions, SessionPeak]:
-        """Those that its runs are compared with, by file system."""
+        """The peaks that its runs are compared with, by file system."""
         found: dict[Conditions, SessionPeak] = {}
         for run in self._runs:
             for which in BOTH:
@@ -140,7 +140,7 @@ def beside(run: Run, ceiling: Ceiling, direction: Direction) -> float | None:
 
 
 def too_short(seconds: float) -> str:
-    """Why no advice follows from a repeat; empty if it does."""
+    """Why a repeat is too short for advice; empty if it is not."""
     text = f"a repeat took {1000 * seconds:.2g} ms, too short for advice"
     return text if seconds < SHORT else ""
 

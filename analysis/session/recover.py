@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reports of sessions that left none: of what their finished cases recorded."""
+"""Reports for sessions that left none, made from what their finished cases recorded."""
 
 import json
 import socket
@@ -35,7 +35,7 @@ class Known:
 
     @property
     def is_ours(self) -> bool:
-        """Has the name that `iogauge run` gives it, which stores each of its sessions."""
+        """Whether `iogauge run` made it, by its name: such sessions are stored already."""
         return self.measured and is_session(self.name)
 
 
@@ -52,7 +52,7 @@ def known(output: Path) -> list[Known]:
 
 
 def has_ended(output: Path, name: str) -> bool | None:
-    """Whether the process that wrote a session's files is gone; None where nobody can know."""
+    """Whether the process that wrote a session's files has ended; None if unknown."""
     for path in case_files(output, name):
         if data := case_file.read(path.parent):
             return processes.is_gone(str(data["session"].get("process")))
@@ -100,7 +100,7 @@ def write_interrupted(output: Path, name: str, cases: Sequence[Row]) -> Path:
 
 
 def write_report(output: Path, name: str, cases: Sequence[Row], ended: float, info: Row) -> Path:
-    """In the form of ReFrame's own, as old as its last case: no older session becomes the last.
+    """In ReFrame's format, with the date of its last case, so that an old session is not the last.
     `info`: what its session_info has beside host and times."""
     began = datetime.strptime(name[:15], BEGAN).timestamp()
     ended = max(began, ended)

@@ -21,8 +21,8 @@ Outcome = Literal["verified", "nothing moved", "not asked", "failed", "skipped"]
 
 @dataclass(frozen=True)
 class Share:
-    """A fraction of the session's peak (1.0 is all of it). `peak`: from `count` jobs,
-    MiB/s, and `source` what measured it."""
+    """A fraction of the session's peak (1.0 is all of it). `peak`: from `count` jobs, MiB/s, and
+    `source` what measured it."""
 
     value: float
     peak: float
@@ -86,19 +86,19 @@ class Row:
         return self.run.result.rates if self.run.result else {}
 
     def share(self, ceiling: Ceiling, direction: Direction) -> Share | None:
-        """The share of the session's peak that its bandwidth is; None if it has no peak, or the
-        machine was disturbed."""
+        """Its bandwidth as a share of the session's peak; None without a peak, or if the machine
+        was disturbed."""
         peak, reached = self._peak(ceiling, direction), self.bandwidth(direction)
         if peak is None or reached is None or self.disturbed(direction):
             return None
         return Share(reached.median / peak.value, peak.value, peak.source, peak.jobs)
 
     def disturbed(self, direction: Direction) -> bool:
-        """Whether the machine was too slow in each job of the row to say its share."""
+        """Whether the machine was disturbed in every job of the row."""
         return not self._calm(direction)
 
     def _calm(self, direction: Direction) -> list[Run]:
-        """Its jobs but for those that were disturbed: their own ceiling says so."""
+        """Its jobs without the disturbed ones, as their own ceilings tell."""
         peak = self._peak("fpp", direction)
         return [run for run in self.runs if not (peak and _disturbed(run, peak, direction))]
 

@@ -65,7 +65,7 @@ CONFIG: dict[str, str | bool | int | float | list[str]] = {
 }  # fmt: skip
 
 # Runs whose numbers count. A run that missed its reference failed in ReFrame, but its bytes were
-# right: it counts, because without its slow runs a history would expect too much.
+# right: it counts, or a history without its slow runs would expect too much.
 GOOD = (
     "(status = 'ok' OR starts_with(reason, 'performance error: ')) AND verdict <> 'mismatch' "
     "AND quantity IS NOT NULL"
@@ -106,7 +106,7 @@ def check(store: Path) -> None:
 def connect(
     store: Path, say: Callable[[str], object] = lambda _: None, since: datetime | None = None
 ) -> duckdb.DuckDBPyConnection:
-    """A connection with the view `records` over all usable files; `say` is told of the others.
+    """A connection with the view `records` over all usable files; `say` reports the others.
     `since`: only sessions from then on (UTC), which reads only their months' files.
 
     Raises StoreError if there is no store, and NothingFoundError if it is empty.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The files of a store: which can be used, and what to do about the others.
+"""The files of a store: which are usable, and what to do with the others.
 
     STORE/sums/UUID-CRC32      an empty file: this is what the session's file must add up to
     STORE/set-aside/           files of records that could not be used
@@ -23,7 +23,7 @@ from ..errors import StoreError
 RECORDS, MONTHS, SUMS, ASIDE = "records", "months", "sums", "set-aside"
 MAGIC = b"PAR1"
 LEAST = 12  # bytes of a Parquet file: the magic word twice and a length
-# Minimum age, in seconds, of the remains of a killed ingest: no ingest takes that long.
+# seconds: temporary files older than this are of a killed ingest; none takes that long
 STALE = 3600
 
 

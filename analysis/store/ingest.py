@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sessions into the store."""
+"""Adding sessions to the store."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def ingest(
     strict: bool = True,
     say: Say = lambda _: None,
 ) -> Row:
-    """Put one session into the store, and say what became of it. `data`: the report as read before,
+    """Add one session to the store, and say what was done. `data`: the report as read before,
     or a row of the database `report`. The store is touched only after all of the session was read.
     `say`: is told of a damaged file. Raises an AnalysisError where the report, or a document of a
     run that ReFrame took for good, cannot be used; unless `strict`, such a run is a failed one."""
@@ -161,7 +161,7 @@ def _put(
     connection: duckdb.DuckDBPyConnection, session: Session, folder: Path, say: Say
 ) -> tuple[Path, str]:
     """Write the session's file unless the stored one is the same or holds more."""
-    try:  # the report says both, and may say anything
+    try:  # both come from the report, which may hold anything
         system, name = map(folder_name, (session.runs[0].system, session.uuid))
     except ValueError as error:
         raise StoreError(f"{session.report}: {error}") from None
@@ -205,7 +205,7 @@ def _set_aside(folder: Path, bad: files.Bad) -> str:
 
 
 def clean(folder: Path, say: Say) -> None:
-    """Set aside what is no session of the store, and remove what killed ingests left."""
+    """Set aside files that are no session, and remove the temporary files of killed ingests."""
     if (folder / store.MARK).is_file() and (folder / store.RECORDS).is_dir():
         for bad in store.usable(folder)[1]:
             say(_set_aside(folder, bad))

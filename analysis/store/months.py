@@ -47,7 +47,7 @@ def place(store: Path, of: Path) -> Path:
 @contextmanager
 def locked(path: Path) -> Iterator[bool]:
     """Whether this process holds the lock exclusively until the end. False also on a file system
-    without locks: then no session's file is touched."""
+    without locks: then no session's file is removed."""
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError:

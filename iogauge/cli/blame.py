@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`blame`: which accesses of several processes raced, and who touched a wrong byte."""
+"""`blame`: which accesses of several processes raced, and which touched a wrong byte."""
 
 import argparse
 from pathlib import Path
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def source(given: Path) -> Path:
-    """The best that a run has: the recorder's traces, else the log."""
+    """The best source of a run: the recorder's traces, else the log."""
     folders = [given, given / RAW] if given.is_dir() else []
     for folder in folders:
         if holds_traces(folder):
@@ -76,7 +76,7 @@ def _wrong(args: argparse.Namespace, found: races.Blame) -> races.WrongByte | No
 
 
 def row(found: races.Blame, i: int) -> dict[str, Any]:
-    """A race, for programs: times in seconds, `high` behind the last byte."""
+    """A race, for programs: times in seconds; `high` is the end of the range, exclusive."""
     one, traced = found.races, found.traced
     rows = traced.accesses
     made: dict[str, Any] = {

@@ -36,7 +36,7 @@ def add_make(parser: argparse.ArgumentParser) -> None:
 def run_make(args: argparse.Namespace) -> int:
     report = options.report_of(args)
     if args.acceptance:
-        acceptance.read(args.acceptance)  # its mistakes first
+        acceptance.read(args.acceptance)  # report mistakes in it first
     with tempfile.TemporaryDirectory(prefix="iogauge-bundle-") as name:
         folder = Path(name).resolve()
         contents.gather(report, folder, args.acceptance)
@@ -59,7 +59,7 @@ def run_make(args: argparse.Namespace) -> int:
 
 
 def _say_verdicts(made: Row) -> None:
-    """On the acceptance; and that runs lack the record of what their test asked for."""
+    """Print the verdicts on acceptance, and which runs lack a record of their request."""
     count = sum(1 for row in made["runs"] if row["status"] == "ok" and not row["asked"])
     if count:
         options.say(
@@ -84,7 +84,7 @@ def run_verify(args: argparse.Namespace) -> int:
         folder = Path(name).resolve()
         names = archive.extract(args.bundle, folder)
         wrong = manifest.problems(folder, names) + _unsigned(args, folder)
-        # A session whose files were exchanged may be one that nobody can read.
+        # A session with replaced files may be unreadable.
         if not wrong:
             wrong = _recomputed(folder)
     if wrong or formats.for_programs(args):

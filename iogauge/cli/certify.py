@@ -86,7 +86,7 @@ def _row(stack: certificate.Stack) -> dict[str, Any]:
 
 
 def load(path: Path) -> certificate.Certificate:
-    """Of a folder of runs, or a file that was kept."""
+    """The certificate of a folder of runs, or of a stored file."""
     if path.is_dir():
         return certificate.judge(path)
     try:

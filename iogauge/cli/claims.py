@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`claims`: do the statements of publications hold in the store's runs?"""
+"""`claims`: do published claims hold in the store's runs?"""
 
 import argparse
 from collections.abc import Sequence

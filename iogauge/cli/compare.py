@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from iogauge.analysis.judge import compare_runs
 
 
-REASONS = 3  # for not decided yet that are named
-NAMED = 5  # cases of each outcome that are named
-FEW = 8  # rows that are shown whatever they say
+REASONS = 3  # undecided cases printed with a reason
+NAMED = 5  # cases named per outcome
+FEW = 8  # rows printed whatever their verdict
 Row = dict[str, Any]
 
 SPECIAL = ("peak", "reference", "published")
@@ -109,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(args: argparse.Namespace, found: compare_runs.Compared) -> list[Row]:
-    """Print it; returns all rows, what matters most first."""
+    """Print it. Returns all rows, the most important first."""
     from iogauge.analysis.judge import compare_runs
     from iogauge.analysis.pages import screen
 
@@ -136,7 +136,7 @@ def _show(args: argparse.Namespace, found: compare_runs.Compared) -> list[Row]:
 
 
 def _gate(args: argparse.Namespace, rows: Sequence[Row], slower: str) -> tuple[int, str]:
-    """The exit status, and what it rests on. `slower`: what is besides single cases."""
+    """The exit status and its grounds. `slower`: whether all cases together are slower."""
     if slower or any(line["fails"] for line in rows):
         code = EXIT_NOT_VERIFIED
     else:
@@ -171,7 +171,7 @@ def _undecided(rows: Sequence[Row]) -> list[Row]:
 
 
 def _outcome(row: Row) -> str:
-    """Comparisons with a peak or a reference have a verdict alone."""
+    """Comparisons with a peak or a reference have only a verdict."""
     if "gate" in row:
         return str(row["gate"]).partition(":")[0]
     if row["fails"]:
@@ -180,7 +180,7 @@ def _outcome(row: Row) -> str:
 
 
 def _in_words(rows: Sequence[Row], code: int, slower: str) -> str:
-    """How many cases ended how, and the first few that broke the gate or could not be decided."""
+    """Counts by outcome, and the first few cases that broke the gate or are undecided."""
     counts = Counter(_outcome(row) for row in rows)
     said = ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
     said = f"{slower}; {said}" if slower else said

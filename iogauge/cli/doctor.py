@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     lines = [*_machine(), *_python()]
-    if not lines[-1].stops:  # the rest is known through ReFrame
+    if not lines[-1].stops:  # ReFrame is needed to know the rest
         lines += [*_stacks(), *_tracing(), *_batch(), *_file_systems()]
     rows = [{name: getattr(line, name) for name in COLUMNS} for line in lines]
     stops = [line.what for line in lines if line.stops]

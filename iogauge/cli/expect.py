@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`expect accept`, `list` and `remove`: changes of performance that somebody has accepted."""
+"""`expect accept`, `list` and `remove`: accepted changes of performance."""
 
 import argparse
 from dataclasses import asdict
@@ -69,7 +69,7 @@ def run_accept(args: argparse.Namespace) -> int:
 
 
 def _time(text: str | None) -> str:
-    """A day means all of it."""
+    """A day means its end."""
     if not text:
         return ""
     try:

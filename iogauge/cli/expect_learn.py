@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`expect learn`: what a system's own history lets one expect, as references/sites/SYSTEM.yaml."""
+"""`expect learn`: expected performance from a system's own history, as
+references/sites/SYSTEM.yaml."""
 
 import argparse
 from datetime import date, datetime, timezone
@@ -20,7 +21,7 @@ from iogauge.common.files import write_whole
 
 from . import formats, options
 
-NAMED = 5  # refused cases that are named one by one
+NAMED = 5  # refused cases that are named
 COLUMNS = (
     "partition", "stack", "test", "processes", "quantity", "value", "low", "high", "unit",
     "samples",

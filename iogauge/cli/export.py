@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`export`: a session or a run in the forms that other programs read."""
+"""`export`: a session or a run in formats of other programs."""
 
 import argparse
 import json

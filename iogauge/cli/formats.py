@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a command shows its rows: a table for people, CSV or JSON for programs.
+"""Output of rows: a table for people, CSV or JSON for programs.
 
 A row is a mapping from column to value. All rows of a table have the same columns.
 """
@@ -13,11 +13,11 @@ from typing import Any
 
 from iogauge.common.text import csv_table, plain
 
-# A tuple is a text of several lines. It is joined only where it is printed.
+# A tuple is text of several lines, joined only for printing.
 Value = str | int | float | bool | date | tuple[str, ...] | None
 Record = Mapping[str, Value]
 
-# What joins the lines of these columns, in place of a semicolon.
+# Separators of lines in these columns; elsewhere a semicolon.
 _BETWEEN = {"published": " | ", "command": "\n"}
 
 
@@ -30,20 +30,20 @@ def add_format(parser: argparse.ArgumentParser, what: str = "the table") -> None
 
 
 def for_programs(args: argparse.Namespace) -> bool:
-    """Whether stdout is for a program: nothing but JSON or CSV may go there."""
+    """Whether stdout goes to a program, so that only JSON or CSV may be printed there."""
     return bool(args.json or args.csv)
 
 
 def show(
     args: argparse.Namespace, rows: Sequence[Record], columns: Sequence[str], *, note: str = ""
 ) -> None:
-    """Print `rows` as asked for. People see `columns` only, and the `note` below."""
+    """Print `rows` in the requested format. The table shows only `columns`, and `note` below."""
     if args.json:
         write_json(list(map(joined, rows)))
     elif args.csv:
         write_csv(rows, columns)
     else:
-        from iogauge.analysis.pages import grid, screen  # here: CSV need not wait for them
+        from iogauge.analysis.pages import grid, screen  # here: CSV does without them
 
         grid.show([joined(row) for row in rows], columns, wide=args.wide, below=note)
         if note:
@@ -51,7 +51,7 @@ def show(
 
 
 def show_facts(args: argparse.Namespace, facts: Record, lines: Sequence[str], **more: Any) -> None:
-    """One row, for people as `3 files, 12 calls`, and what is said of it. `more`: for JSON."""
+    """One row, for people as `3 files, 12 calls`, and remarks. `more`: for JSON."""
     if args.json:
         write_json({**facts, "said": lines, **more})
     elif args.csv:
@@ -77,7 +77,7 @@ def csv_text(rows: Sequence[Record], columns: Sequence[str]) -> str:
 
 
 def joined(row: Record) -> dict[str, Any]:
-    """A row whose texts of several lines are one line each, as CSV and JSON have them."""
+    """The row with texts of several lines joined, for CSV and JSON."""
     return {
         name: _BETWEEN.get(name, "; ").join(value) if isinstance(value, tuple) else value
         for name, value in row.items()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`history`: how fast each case was over time, when that changed, and what changed with it."""
+"""`history`: the performance of each case over time, its changes, and what changed with it."""
 
 import argparse
 

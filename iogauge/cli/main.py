@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # PYTHON_ARGCOMPLETE_OK
-"""The command line: finds the command in the table, loads its module, runs it."""
+"""The command line: find the command in the table, load its module, run it."""
 
 import argparse
 import importlib
@@ -20,7 +20,7 @@ USAGE = "usage: iogauge VERB [OPTION ...]; iogauge help VERB shows options and e
 
 
 class _Parser(argparse.ArgumentParser):
-    """One line for what is wrong, whatever the word holds, with the nearest word that is right."""
+    """Reports an error in one line, with the nearest correct word."""
 
     def error(self, message: str) -> NoReturn:
         print(f"iogauge: {one_line(message, LONGEST)}", file=sys.stderr)
@@ -67,7 +67,7 @@ def parser_of(command: table.Command) -> _Parser:
 
 
 def _complete() -> None:
-    """Answer a shell that asks for completions, and end; else do nothing."""
+    """Answer a shell's request for completions and exit; otherwise do nothing."""
     if "_ARGCOMPLETE" not in os.environ:
         return
     import argcomplete
@@ -91,7 +91,7 @@ def _complete() -> None:
 
 
 def _find(words: list[str]) -> tuple[table.Command, list[str]]:
-    """The command that `words` name, and the words after it. Ends for those that need none."""
+    """The command that `words` name, and the remaining words. Exits for help and version."""
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"] if len(words) > 1 else []
     if words in (["--version"], ["-V"]):
@@ -119,7 +119,7 @@ def _find(words: list[str]) -> tuple[table.Command, list[str]]:
 
 
 def _sub_verbs(verb: str, rest: Sequence[str]) -> NoReturn:
-    """Shows them, or says which was meant."""
+    """List the sub-commands, or suggest the nearest one."""
     commands = table.of(verb)
     names = [command.name.split()[1] for command in commands]
     if rest and rest[0] not in table.HELP:
@@ -139,16 +139,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             options.need_checkout(command.name)
         args = parser_of(command).parse(words)
         code = int(args.run(args)) or (EXIT_DATA if getattr(args, "damaged", False) else 0)
-        sys.stdout.flush()  # here, so that a broken pipe is met here
+        sys.stdout.flush()  # here, so that a broken pipe is noticed here
         return code
     except AnalysisError as error:
         return _failed(str(error), error.exit_code)
-    except tables.BadTable as error:  # a file of this package is missing or broken
+    except tables.BadTable as error:  # a file of this package is missing or damaged
         return _failed(str(error), EXIT_DATA)
     except KeyboardInterrupt:
         return 130  # as a shell reports SIGINT
     except BrokenPipeError:
-        # The reader (head, less) has seen enough. Python would complain at exit otherwise.
+        # The reader (head, less) has closed the pipe. Python would otherwise complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141  # as a shell reports SIGPIPE
     except CannotWrite as error:
@@ -158,12 +158,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         right = "run .venv/bin/iogauge (make setup makes it), or pip install iogauge"
         return _failed(f"{sys.executable} has no package {error.name!r}: {right}", EXIT_USAGE)
-    except OSError as error:  # a file or folder that this user may not read, a disk that is full
+    except OSError as error:  # an unreadable file or folder, a full disk
         return _failed(f"{error.filename}: {error.strerror}", EXIT_DATA)
     except Exception as error:
         if type(error).__module__.partition(".")[0] not in ("_duckdb", "duckdb"):
             raise
-        # A file that passed for a session of the store, and is none.
+        # A file that looked like a session of the store.
         return _failed(f"the store: {' '.join(str(error).split())}", EXIT_DATA)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Options that several commands have. Defaults are looked up when a command is run."""
+"""Options of several commands. Defaults are looked up when a command runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def need_checkout(command: str) -> None:
 
 
 def count(text: str) -> int:
-    """A number of things: 0 or more."""
+    """A count: 0 or more."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number, 0 or more")
     return int(text)
@@ -45,18 +45,18 @@ def count(text: str) -> int:
 
 
 def in_path(text: str) -> Path:
-    """A file or folder to read. What may never end (a pipe, a device) is refused; that nothing is
-    there is said by who reads it."""
+    """A file or folder to read. Pipes and devices, which may never end, are refused. The reader
+    reports a missing file."""
     return _checked(text, "a file", ("a file", "a folder"))
 
 
 def in_file(text: str) -> Path:
-    """Likewise a file alone."""
+    """A file to read, likewise."""
     return _checked(text, "a file", ("a file",))
 
 
 def out_file(text: str) -> Path:
-    """A file to write, by iogauge.common.files: pipes and devices are written to."""
+    """A file to write with iogauge.common.files; may be a pipe or a device."""
     return _checked(text, "a file to write", ("a file", "a pipe", "a device"))
 
 
@@ -64,7 +64,7 @@ def out_folder(text: str) -> Path:
     return _checked(text, "a folder to write to", ("a folder",))
 
 
-# How the help calls an option of this type, unless it is said.
+# Default metavar of each type.
 METAVARS = {in_file: "FILE", out_file: "FILE", out_folder: "DIR", in_path: "PATH"}
 
 
@@ -72,7 +72,7 @@ def _checked(text: str, expected: str, allowed: tuple[str, ...]) -> Path:
     path = Path(text)
     try:
         mode = path.stat().st_mode
-    except (OSError, ValueError):  # nothing is there, or nobody may know
+    except (OSError, ValueError):  # nothing there, or not permitted
         return path
     found = next(name for of_it, name in _KINDS if of_it(mode))
     if found not in allowed:
@@ -135,8 +135,8 @@ def store_of(args: argparse.Namespace) -> Path:
 
 
 def connect(args: argparse.Namespace) -> duckdb.DuckDBPyConnection:
-    """To the store; files of it that cannot be used are named on stderr, and the command ends with
-    EXIT_DATA where it would have ended well."""
+    """Connect to the store. Unusable files are named on stderr, and a command that succeeds then
+    exits with EXIT_DATA."""
 
     def damaged(text: str) -> None:
         args.damaged = True
@@ -167,7 +167,7 @@ def unused(path: Path) -> Path:
 
 
 def shown(path: Path) -> Path:
-    """Relative where it is below the current folder."""
+    """The path, relative if it is below the current folder."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
 
@@ -177,5 +177,5 @@ def say_written(path: Path) -> None:
 
 
 def say(text: str) -> None:
-    """A line on stderr; names in it are others'."""
+    """Print a line on stderr. It may hold untrusted names."""
     print(plain_lines(text), file=sys.stderr)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`replay`: a traced program as it was, compared with its trace, and through other methods."""
+"""`replay`: a traced program again, compared with its trace, and with other methods."""
 
 import argparse
 import json
@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _all(runner: Runner, args: argparse.Namespace, known: Known) -> dict[str, Any]:
-    """What `answer.json` holds. `good`: all is verified, and the replay matches the log."""
+    """The content of `answer.json`. `good`: all verified, and the replay matches the log."""
     made = replay_steps.planned(args, runner.work / SCHEDULE)
     for line in (*made.said, *made.conflicts):
         print(f"  {plain(line)}")
@@ -123,7 +123,7 @@ def _all(runner: Runner, args: argparse.Namespace, known: Known) -> dict[str, An
 
 
 def _runner(args: argparse.Namespace) -> Runner:
-    """All that can be wrong before anything runs."""
+    """Check everything that can be checked before a run."""
     if not args.trace.exists():
         raise UsageError(f"{args.trace}: expected a log or a folder of traces, found none")
     if not args.dir.is_dir():
@@ -152,7 +152,7 @@ def _runner(args: argparse.Namespace) -> Runner:
 def _as_it_was(
     runner: Runner, replay: Alternative, args: argparse.Namespace, program: dict[str, float]
 ) -> tuple[dict[str, Any] | None, Comparison | None]:
-    """The replay, traced; its document, and its trace beside the log."""
+    """Run the traced replay: its document, and the comparison of its trace with the log."""
     traces = runner.work / "trace" if runner.stack.recorder and not args.fold else None
     document = runner.run(replay, ["--think", args.think], traces)
     if document is None:

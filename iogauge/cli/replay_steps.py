@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`replay plan`, `check` and `like`: what goes into `iokernel replay` and `iokernel file`, and what
-came out."""
+"""`replay plan`, `check` and `like`: the input of `iokernel replay` and `iokernel file`, and a
+check of the result."""
 
 import argparse
 import shlex
@@ -36,7 +36,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
 
 
 def planned(args: argparse.Namespace, out: Path) -> plan.Plan:
-    """By the options of `add_reading`."""
+    """The plan, by the options of `add_reading`."""
     if not 0 < args.gap < float("inf"):
         raise trace.CannotReplayError(f"--gap {args.gap}: expected a number of seconds above 0")
     choice = trace.Choice(only=args.only, posix=args.posix, synthesise=args.synthesise)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`report`: one page with all that the store says around a session."""
+"""`report`: a session as a page, with its history from the store."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from . import formats, options
 
 PAGE = "report.html"
 DAY = timedelta(days=1)
-YEAR = timedelta(days=366)  # before the session, of which the tables tell; histories have all
+YEAR = timedelta(days=366)  # days before the session that the tables cover; histories cover all
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
 def _find(args: argparse.Namespace) -> Found:
     report = options.report_of(args)
     place = options.store_of(args)
-    ingest(report, place, say=options.say)  # idempotent: most often it is there
+    ingest(report, place, say=options.say)  # idempotent: mostly it is there already
     store.compact(place)
     table = make_table(load_session(report))
     root = place.resolve().parent
@@ -97,8 +97,8 @@ def _find(args: argparse.Namespace) -> Found:
 
 
 def _pages(args: argparse.Namespace, table: Table) -> list[Path]:
-    """Where the page goes. It also goes to the session's own folder, where that is in the output
-    folder: the report says where it was, and may say anything."""
+    """The files to write. One is in the session's own folder, but only if that is below the output
+    folder: the report holds its path, and may hold anything."""
     if args.html:
         return [args.html]
     if formats.for_programs(args):

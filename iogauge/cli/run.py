@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`run`: a session, from ReFrame to the page; two stacks compared; job scripts alone. `collect`:
-what those scripts left becomes a session."""
+"""`run`: a session, from ReFrame to the page; two stacks compared; or job scripts only. `collect`:
+a session from the results of such scripts."""
 
 import argparse
 import os
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         return subprocess.run([REFRAME, *asked.options()], check=False).returncode  # runs nothing
     if asked.is_local and not paths.is_checkout() and not paths.builds().exists():
         options.say(f"run: iokernel is built first, in {paths.builds()} (a minute)")
-    if not sites.runs_here(asked.site):  # but on other nodes
+    if not sites.runs_here(asked.site):  # for other nodes
         os.environ.setdefault(lock.ESCAPE, lock.MACHINE)
     with alone(f"iogauge run {shlex.join(asked.words)}"[:80], args.parent) as child:
         if args.rounds:
@@ -90,7 +90,7 @@ def _asked(args: argparse.Namespace) -> Asked:
     selects = ("-n", "--name", "-t", "--tag")
     chosen = any(word.startswith(selects) for word in args.reframe) or (args.tests and not is_local)
     tags = args.tags or ([] if chosen or args.scale else [QUICK])
-    # A file system and a scale are tags of a test, too.
+    # File systems and scales are tags of tests, too.
     tags = [*tags, *(_any_of(given.split(",")) for given in (args.fs, args.scale) if given)]
     settings = (["repeats=1"] if is_local and not args.rounds else []) + args.settings
     words = ["--exec-policy=serial"] if sites.runs_here(site) else []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`shrink`: makes a failing run small, and a C program of it that fails without iogauge."""
+"""`shrink`: reduce a failing run, and write a C program that fails without iogauge."""
 
 import argparse
 import tempfile

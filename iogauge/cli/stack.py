@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`stack list` and `stack add`: the library stacks of this machine. `stack check`: every
-spack.yaml, by its files alone, and by Spack where it is on PATH."""
+spack.yaml, by its files alone and, if Spack is on PATH, by Spack."""
 
 import argparse
 import re
@@ -49,15 +49,15 @@ def run_add(args: argparse.Namespace) -> int:
 
 KEYS = {"include", "specs", "view", "packages", "develop", "definitions", "repos"}
 SECTIONS = {"mirrors", "packages", "config", "concretizer", "repos", "definitions", "develop"}
-# What builds, and is not in a measured program: any version that works.
+# Build tools, not linked into a measured program: any version that works.
 UNPINNED = {"cmake", "ninja", "pkgconf"}
-MADE = ROOT / ".local"  # files there are made on each machine, by what the spack.yaml's head names
+MADE = ROOT / ".local"  # generated on each machine, as the head of spack.yaml says
 LINK_FARM = "environments/debian/link_farm.sh"
 VERSION = re.compile(r"@=?([\w.\-]+)(?![\w.:])")
 
 
 class Wrong(Exception):
-    """A file that cannot be right; the text names file, key and what would be right."""
+    """A wrong file; the text names file, key and what would be right."""
 
 
 def environments() -> list[Path]:
@@ -142,7 +142,7 @@ def problems(folder: Path) -> Iterator[str]:
 
 
 def unsatisfied(file: Path, name: str, settings: dict[str, Any]) -> Iterator[str]:
-    """An external of another version than the one required can never be chosen."""
+    """Externals of another version than required, which Spack can never choose."""
     wanted = VERSION.search(str(settings.get("require", "")))
     for external in settings.get("externals", []):
         has = VERSION.search(external["spec"])
@@ -163,7 +163,7 @@ def not_made(folder: Path) -> str | None:
 
 
 def by_spack(program: str, folder: Path, *, concretize: bool) -> str | None:
-    """What Spack itself says is wrong, or None."""
+    """Spack's own complaint, or None."""
     last = ("spec",) if concretize else ("config", "get", "packages")
     try:
         spack.run(program, "-e", str(folder), *last, time_limit=1800)
@@ -175,13 +175,13 @@ def by_spack(program: str, folder: Path, *, concretize: bool) -> str | None:
 
 
 def ask_spack(program: str, folders: list[Path], *, concretize: bool) -> Iterator[str]:
-    """What is wrong. Prints a line for each environment."""
+    """Problems found by Spack. Prints a line for each environment."""
     for folder in folders:
         name = folder.relative_to(ROOT) if folder.is_relative_to(ROOT) else folder
         try:
             reason = not_made(folder)
         except Wrong:
-            continue  # has been said
+            continue  # already reported
         problem = None if reason else by_spack(program, folder, concretize=concretize)
         print(f"{name}: {f'skipped: {reason}' if reason else (problem and 'wrong') or 'ok'}")
         if problem:

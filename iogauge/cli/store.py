@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`store add`, `store recover` and `store path`: sessions into the store
+"""`store add`, `store recover` and `store path`: add sessions to the store
 (docs/how-to/interrupted-session.md)."""
 
 import argparse
@@ -45,7 +45,7 @@ def add_add(parser: argparse.ArgumentParser) -> None:
 
 
 def run_add(args: argparse.Namespace) -> int:
-    """Store the reports one after the other; one that cannot be used does not stop the others."""
+    """Store the reports in turn; an unusable one does not stop the others."""
     reports, place = args.reports, options.store_of(args)
     if not reports:
         reports = [options.last_report(args.output)] if args.last else all_reports(args.output)
@@ -126,7 +126,7 @@ def run_recover(args: argparse.Namespace) -> int:
 
 
 def _has_ended(output: Path, name: str) -> bool:
-    """That nobody can know it is said."""
+    """Whether it has ended; if unknown, that is printed."""
     ended = recover.has_ended(output, name)
     if ended is None:
         command = f"iogauge store recover {name}"
@@ -135,7 +135,7 @@ def _has_ended(output: Path, name: str) -> bool:
 
 
 def _may_run(folders: Sequence[Path]) -> Iterator[str]:
-    """A line for each job of a batch system, once: then its file is removed."""
+    """Print a line for each batch job that may still run, once: its file is then removed."""
     for folder in folders:
         path = folder / JOB
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`summary`: the last session as a table, and on request as a page with one plot."""
+"""`summary`: the last session as a table, or as a page with one plot."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _ask(table: Table) -> first_screen.Found:
-    """A store of this session alone, and of no other."""
+    """Query a store that holds only this session."""
     from iogauge.analysis.pages import first_screen  # here: numpy is slow to load
 
     with tempfile.TemporaryDirectory() as folder:
@@ -79,7 +79,7 @@ def _ends(table: Table) -> list[tuple[str, str]]:
 
 
 def as_json(table: Table) -> dict[str, object]:
-    """The session for programs: same columns as the CSV, and the footer's facts."""
+    """The session for programs: the CSV's columns, and the facts of the footer."""
     session = table.session
     names = ("uuid", "report", "started", "seconds", "interrupted", "host", "harness", "command")
     facts = {name: getattr(session, name) for name in names}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""All commands of `iogauge`, and what they were called before."""
+"""All commands of `iogauge`, and their former names."""
 
 import csv
 from collections.abc import Iterable, Sequence
@@ -19,10 +19,10 @@ class Command(NamedTuple):
     group: str
     help: str
     module: str
-    in_checkout: bool = False  # it takes Debian's stacks, or what a checkout sets up
+    in_checkout: bool = False  # needs Debian's stacks or the set-up of a checkout
 
     def examples(self) -> str:
-        """The end of its help: its own file in help/, else its verb's."""
+        """The end of its help: its file in help/, else its verb's."""
         own = HELP_TEXTS / f"{self.name.replace(' ', '-')}.txt"
         file = own if own.exists() else HELP_TEXTS / f"{self.name.split()[0]}.txt"
         return file.read_text(encoding="utf-8")
@@ -38,7 +38,7 @@ COMMANDS = tuple(
     Command(**{**row, "in_checkout": bool(row["in_checkout"])}) for row in _rows("commands.csv")
 )
 
-# What a verb with sub-verbs is for, where the verb alone is no command.
+# Purpose of verbs that are not commands without a sub-command.
 NESTED = {
     "site": "descriptions of machines",
     "stack": "library stacks of this machine",
@@ -65,7 +65,7 @@ def renamed(words: Sequence[str]) -> tuple[str, str] | None:
     old = pair if pair in OLD else verb
     if old not in OLD or pair in BY_NAME:
         return None
-    if verb in VERBS and len(words) > 1:  # was a command, and now has sub-verbs
+    if verb in VERBS and len(words) > 1:  # formerly a command, now with sub-commands
         subs = [command.name.partition(" ")[2] for command in of(verb)]
         if words[1] in HELP or nearest(words[1], subs):
             return None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`trace`: the byte ledger of one run, its hints, and a page with pictures of what it did; of any
-other Darshan log, where its seconds went."""
+"""`trace`: the byte ledger of one run, its hints, and a page with charts; for any other Darshan
+log, where its time went."""
 
 import argparse
 from dataclasses import asdict
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def run_alone(args: argparse.Namespace, log: Log) -> int:
-    """A log without a result document: nobody knows what its bytes should be."""
+    """A log without a result document: the expected bytes are unknown."""
     found = [
         {**asdict(layer), "slowest": layer.slowest, "seconds": layer.seconds}
         for layer in seconds.layers(log)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`tune`: the fastest setting for a pattern on a file system, with what it gains."""
+"""`tune`: the fastest setting for a pattern on a file system, and its gain."""
 
 import argparse
 import os
@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def asked_for(args: argparse.Namespace) -> dict[str, Any]:
-    """What decides the course of the search, to be written down."""
+    """The parameters that determine the search, for its record."""
     systems = sites.local_file_systems()
     place = Path(systems[args.fs]["path"] if args.fs in systems else args.fs).absolute()
     if args.fs in systems and systems[args.fs].get("create"):
@@ -92,7 +92,7 @@ def asked_for(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def job_of(asked: dict[str, Any]) -> Job:
-    """Builds the kernels where none are given."""
+    """The job to tune. Builds the kernels unless they are given."""
     environ = kernels.environ(asked["stack"])
     stack = Stack.of(environ, Path(asked["program"]))
     if asked["processes"] > stack.most:
@@ -106,7 +106,7 @@ def job_of(asked: dict[str, Any]) -> Job:
 
 
 def space(asked: dict[str, Any], job: Job) -> Space:
-    """By what this iokernel can do, the MPI-IO of the stack, and stripes of the file system."""
+    """The search space: this iokernel's methods, the stack's MPI-IO, the file system's stripes."""
     listing = Stack("", job.program, (), job.environment).listing()
     features = {"ompio" if str(listing["libraries"].get("mpi")).startswith("Open MPI") else "romio"}
     if mount_of(job.place)["type"] in ("lustre", "beegfs", "pvfs2", "ceph"):
@@ -118,7 +118,7 @@ def space(asked: dict[str, Any], job: Job) -> Space:
 
 
 def search(session: Session, job: Job, space: Space) -> Found:
-    """All of it is in the store afterwards, however it ends."""
+    """Run the search. Its trials are stored, however it ends."""
     wish, budget = session.asked["wish"], float(session.asked["budget"])
     for line in leftovers.remove(job.place):
         say(line)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`why`: what slowed a run down, what to try, and the runs that would prove it."""
+"""`why`: what slowed a run down, what to try, and runs that test it."""
 
 import argparse
 from contextlib import suppress
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what slowed the run down. Raises NothingFoundError where there is no run."""
+    """Print what slowed the run down. Raises NothingFoundError if there is no run."""
     folder = args.run_folder
     if folder is None:
         there = args.output.glob(f"*/*/*/*/*/{DOCUMENT}")
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _peaks(folder: Path) -> Peaks:
-    """Of the session that the run is of; none where its report is gone."""
+    """The peaks of the run's session; none if its report is missing."""
     session = (*folder.parents, *[folder] * 4)[3]  # SESSION/system/partition/stack/test
     for report in reversed(loader.all_reports(session.parent, missing_ok=True)):
         with suppress(AnalysisError):

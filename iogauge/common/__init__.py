@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every layer uses: paths, files, tables of the kernels, locks, processes."""
+"""Shared by all layers: paths, files, tables of the kernels, locks, processes."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The result document (docs/result-format.md): read, and validated against its schema
-(docs/result.schema.json); and how messages of iokernel describe a failure."""
+"""The result document (docs/result-format.md): reading, validation against its schema
+(docs/result.schema.json), and the wording of failures."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from typing import TYPE_CHECKING, Any
 from iogauge.common import json_file, paths
 from iogauge.common.text import CONTROL, one_line, plain
 
-# Who reads a document without validating it need not wait for the library.
+# imported on first use: reading without validation does not need it
 if TYPE_CHECKING:
     from jsonschema import ValidationError
 
 SCHEMA = "iogauge.result/1"
 WHAT = "result document"
 
-# Of a run that did not come to its end: something failed, or nothing moved any more.
+# verdicts of a run that did not finish: a failure, or a hang
 STOPPED = ("error", "hung")
 
-# What iokernel prints when --start-limit is over or MPI_Init calls exit (kernels/driver/startup.c),
-# and what Open MPI prints, whose MPI_Init ends the process at once (and can lose either line).
+# Printed by iokernel after --start-limit or if MPI_Init exits (kernels/driver/startup.c), and by
+# Open MPI, whose MPI_Init ends the process at once (either line can be lost).
 NOT_STARTED = re.compile(r"iokernel: error: .+ on (\S+) \(pid \d+\): MPI did not start: (.+)")
 OPEN_MPI = re.compile(r"\[([^]:]+):\d+\] \*\*\* An error occurred in MPI_Init|MPI_INIT failed for")
 
-# Counts are 64-bit; no time, rate or size that can be measured is beyond this either.
+# Counts are 64-bit; no measurable time, rate or size is larger either.
 MOST = 2**63
 
 
 class BadDocument(Exception):
-    """A file does not fit the schema; the text continues the file's name."""
+    """A file does not match the schema; the text follows the file's name."""
 
     def __init__(self, text: str) -> None:
         super().__init__(plain(text))
 
 
 class UnknownSchema(Exception):
-    """The document says another schema, or none; the text has both names."""
+    """The document names another schema, or none; the text has both names."""
 
 
 def read(path: Path) -> Any:
@@ -49,14 +49,14 @@ def read(path: Path) -> Any:
 
 
 def check_schema(document: Mapping[str, Any]) -> None:
-    """Raises UnknownSchema where it is not the one that this version writes and reads."""
+    """Raises UnknownSchema unless it is the schema of this version."""
     found = document.get("schema")
     if found != SCHEMA:
         raise UnknownSchema(f"schema {reprlib.repr(found)} is unknown, this reads {SCHEMA!r}")
 
 
 def first_mismatch(verification: Mapping[str, Any]) -> str | None:
-    """The first wrong element in words, or None."""
+    """Text about the first wrong element, or None."""
     first = verification.get("first")
     if not first or not isinstance(first, dict):
         return None
@@ -71,7 +71,7 @@ def first_mismatch(verification: Mapping[str, Any]) -> str | None:
 
 
 def not_started(stderr: str) -> str:
-    """Why the job's MPI did not start, without what differs between jobs; empty where it did."""
+    """Why MPI did not start, in words that are equal for all jobs; empty if it did."""
     if found := NOT_STARTED.search(stderr):
         return one_line(f"MPI did not start on {found[1]}: {found[2]}")
     found = OPEN_MPI.search(stderr)
@@ -80,8 +80,8 @@ def not_started(stderr: str) -> str:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """The document in `path`; `BadDocument` where it is missing, unreadable, of an unknown schema,
-    or not as the schema says."""
+    """The document in `path`. Raises BadDocument if it is missing, unreadable, of an unknown
+    schema, or invalid."""
     try:
         text = json_file.text(path, WHAT)
         _check_text(text)
@@ -93,8 +93,8 @@ def load(path: Path) -> dict[str, Any]:
 
 @functools.lru_cache(maxsize=4)
 def _check_text(text: str) -> None:
-    """Checked once: a test asks its document several times, and the schema takes 100 times as long
-    as reading."""
+    """Validated once: a test reads its document several times, and validation takes 100 times as
+    long as reading."""
     document = json_file.parse(text, WHAT)
     if not isinstance(document, dict):
         raise BadDocument(": expected a JSON object")
@@ -103,7 +103,7 @@ def _check_text(text: str) -> None:
 
 
 def check_whole(document: dict[str, Any]) -> None:
-    """`BadDocument` where it is not as the schema says, or holds what no schema can forbid."""
+    """Raises BadDocument if it violates the schema, or holds what no schema can forbid."""
     _check_values(document)
     if _is_as_the_schema_says(document):
         return
@@ -118,11 +118,11 @@ def check_whole(document: dict[str, Any]) -> None:
 
 
 def _is_as_the_schema_says(document: dict[str, Any]) -> bool:
-    """Quickly, in a hundredth of the time; False also where only the slow check can tell."""
+    """The quick check, in a hundredth of the time; False also if only the slow check can tell."""
     try:
         return bool(_quick_validator().is_valid(document))
     except (ImportError, OverflowError, TypeError, ValueError):
-        return False  # it is not installed yet, or cannot hold a number
+        return False  # not installed yet, or a number is too large for it
 
 
 @functools.cache
@@ -144,7 +144,7 @@ def _schema() -> Any:
 
 
 def _check_values(document: dict[str, Any]) -> None:
-    """What a schema cannot say: no number beyond all measure, no control character in a text."""
+    """Checks beyond the schema: no absurd number, no control character in a text."""
     todo: list[tuple[str, Any]] = [("", document)]
     while todo:
         place, value = todo.pop()
@@ -160,14 +160,14 @@ def _check_values(document: dict[str, Any]) -> None:
         elif isinstance(value, str) and place != "error" and CONTROL.search(value):
             raise BadDocument(f": {one_line(place)} has control characters: {value!a:.60}")
         elif place.startswith("verification/first/"):
-            continue  # an element that was found may be anything
+            continue  # a found element may have any value
         elif isinstance(value, int | float) and not abs(value) < MOST:
             what = f"{reprlib.repr(value)}: nothing that is measured is so large"
             raise BadDocument(f": {one_line(place)} is {what}")
 
 
 def _why(error: ValidationError) -> str:
-    """jsonschema's message begins with the value itself, which may be long."""
+    """The reason without the value, with which jsonschema's message begins: it may be long."""
     rest = error.message.removeprefix(repr(error.instance))
     said = error.message if rest == error.message else f"{reprlib.repr(error.instance)}{rest}"
     return one_line(said)

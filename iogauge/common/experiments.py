@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The experiments of the documents (references/experiments.yaml): what they are, and which of our
-runs are theirs. Without the checks of its schema: tests/docs/test_documents.py has them."""
+"""The documents' experiments (references/experiments.yaml), and which runs reproduce them. Without
+the checks of its schema: tests/docs/test_documents.py has them."""
 
 import functools
 from collections.abc import Mapping, Sequence
@@ -10,8 +10,8 @@ from typing import Any
 from iogauge.common import paths
 
 FILE = "references/experiments.yaml"
-# The scale at which an experiment takes seconds, and shows no more than that it runs; its processes
-# where it is a sweep over them.
+# The scale at which an experiment takes seconds and shows only that it runs, and its process
+# counts in a sweep over them.
 SMOKE, SMOKE_PROCESSES = "smoke", (1, 2)
 
 Values = Mapping[str, tuple[str, ...]]
@@ -44,21 +44,21 @@ class Experiment:
 
     @property
     def process_counts(self) -> tuple[int, ...]:
-        """Of those that have data."""
+        """Process counts with data."""
         return tuple(self.processes) or tuple(map(int, self.at.get("processes", ())))
 
     def is_of(self, system: str) -> bool:
-        """Is it run there: on its own site, or on one that is no document's?"""
+        """Whether it runs there: on its own site, or on a site of no document."""
         return system == self.site or system not in sites()
 
     def points(self, most: int) -> list[str]:
-        """Its counts of processes where there are so many, as `Point` has them."""
+        """Its process counts on a machine with so many processes, as `Point`s."""
         factor = scaled_down(max(self.process_counts), most)
         return [str(Point(n // factor, factor)) for n in self.process_counts if n >= factor]
 
     def has(self, test: str, parameters: Mapping[str, Any], most: int = 0) -> bool:
-        """Is a run of the test with these parameters one of the experiment's? `most`: processes
-        of a site that is no document's."""
+        """Whether a run of the test with these parameters belongs to the experiment. `most`:
+        processes of a site of no document."""
         if test != self.test:
             return False
         wanted = dict(self.choose)
@@ -71,7 +71,7 @@ class Experiment:
 
 @dataclass(frozen=True, order=True)
 class Point:
-    """A number of processes, and how many of the document's each stands for: `2x4096`."""
+    """A process count, and how many of the document's processes each stands for: `2x4096`."""
 
     processes: int
     factor: int = 1
@@ -86,7 +86,7 @@ class Point:
 
 
 def scaled_down(wanted: int, most: int) -> int:
-    """The least power of two that `wanted` processes must be divided by, to be at most `most`."""
+    """The least power of two by which `wanted` must be divided to be at most `most`."""
     return 1 << max(0, -(-wanted // max(most, 1)) - 1).bit_length()
 
 
@@ -94,7 +94,7 @@ def scaled_down(wanted: int, most: int) -> int:
 def _file() -> Any:
     import yaml
 
-    # ReFrame reads it at each start: 4 ms with libyaml, 33 without.
+    # read at each start of ReFrame: 4 ms with libyaml, 33 without
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     return yaml.load((paths.ROOT / FILE).read_text(encoding="utf-8"), loader)
 
@@ -125,8 +125,8 @@ def sites() -> frozenset[str]:
 def of_run(
     test: str, parameters: Mapping[str, Any], system: str, most: int = 0
 ) -> list[Experiment]:
-    """The experiments that a run is of. On its own site, one may be of one file system only.
-    `most`: processes of a site that is no document's."""
+    """The experiments that a run belongs to. On its own site, one may name one file system only.
+    `most`: processes of a site of no document."""
     return [
         one
         for one in experiments()
@@ -137,8 +137,8 @@ def of_run(
 
 
 def process_axis(test: str, system: str, most: int) -> list[str]:
-    """The numbers of processes of the test's experiments there and in smoke runs. `most`: of
-    a site that is no document's, where experiments are scaled down."""
+    """The process counts of the test's experiments there and in smoke runs. `most`: of a site of no
+    document, where experiments are scaled down."""
     mine = [one for one in experiments() if one.test == test and one.is_of(system)]
     sweeps = [one for one in mine if "processes" in one.at]
     at_home = system in sites()

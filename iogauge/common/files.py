@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 
 class CannotWrite(OSError):
-    """The file is as it was before."""
+    """The file is unchanged."""
 
     def __str__(self) -> str:
         return f"{self.filename}: cannot be written: {self.strerror or self.args[0]}"
@@ -46,7 +46,7 @@ def _writing(path: Path, modified: float | None) -> Iterator[BinaryIO]:
         return
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
-    # Hidden, and with another suffix, so that a listing of the folder does not find it.
+    # Hidden and with another suffix, so that no listing of the folder finds it.
     part = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}.part")
     try:
         with part.open("wb") as out:
@@ -70,14 +70,14 @@ def permit(path: Path, mode: int = 0o666) -> None:
 
 
 def _not_regular(path: Path) -> int | None:
-    """A descriptor for writing to what stands at `path`, unless that is a regular file or nothing.
-    A directory, a socket and a loop of links raise OSError."""
+    """A descriptor for writing to `path` if it exists and is not a regular file. A directory, a
+    socket and a loop of links raise OSError."""
     try:
         found = path.stat()
-    except FileNotFoundError:  # also a link to a file that is yet to be made
+    except FileNotFoundError:  # also a link to a file that does not exist yet
         return None
     for stream in (sys.stdout, sys.stderr):
-        # /dev/stdout that a shell has sent to a file: a new file would not be the shell's.
+        # /dev/stdout redirected to a file: a new file would not be the shell's.
         with contextlib.suppress(OSError, ValueError, AttributeError):
             if os.path.samestat(found, os.fstat(stream.fileno())):
                 stream.flush()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ends processes when the one that started them is gone, whichever way.
+"""Ends processes when the process that started them is gone, however it ended.
 
-A guard is a process in its own session: neither Ctrl-C nor the end of its maker's process group
-reaches it. It waits at a pipe, which costs nothing while something is measured; when the pipe
-ends, its maker has, and what is still on its list gets a signal, and SIGKILL after a while.
+A guard is a process in a session of its own, which neither Ctrl-C nor the end of its parent's
+process group reaches. It blocks on a pipe, so it costs nothing during a measurement. When the pipe
+closes, its parent has ended: what is still on its list gets a signal, and SIGKILL after a while.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ import time
 from iogauge.common import processes
 from iogauge.common.paths import ROOT
 
-# Numbers of open files, with commas, which guards below keep open as long as they live.
+# Comma-separated descriptors that guards below keep open.
 HOLD = "IOGAUGE_HOLD"
 START = (
     "import sys; sys.path.insert(0, sys.argv[1]); from iogauge.common import guard; guard.main()"
@@ -24,8 +24,8 @@ START = (
 
 
 class Guard:
-    """Give processes on the list `number`, and after `patience` seconds SIGKILL; a leader of a
-    session with all of that."""
+    """Send the listed processes signal `number`, and SIGKILL after `patience` seconds; for a
+    session leader, the whole session."""
 
     def __init__(self, number: int, patience: float) -> None:
         hold = held()
@@ -47,7 +47,7 @@ class Guard:
 
     def _say(self, line: str) -> None:
         assert self._process.stdin is not None
-        with contextlib.suppress(OSError):  # somebody ended the guard
+        with contextlib.suppress(OSError):  # the guard itself was killed
             self._process.stdin.write(f"{line}\n".encode())
             self._process.stdin.flush()
 
@@ -63,7 +63,7 @@ def held() -> list[int]:
 
 
 def main() -> None:
-    """The guard itself: python -c START ROOT SIGNAL PATIENCE."""
+    """The guard process: python -c START ROOT SIGNAL PATIENCE."""
     number, patience = int(sys.argv[2]), float(sys.argv[3])
     for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(ignored, signal.SIG_IGN)
@@ -89,6 +89,6 @@ def _alive(watched: dict[int, str | None]) -> list[int]:
     found = []
     for process, began in watched.items():
         now = processes.began(process)
-        if now is None or now == began:  # else the number was given out again
+        if now is None or now == began:  # otherwise the pid was reused
             found += processes.of_session(process)
     return found

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hints: how each comes to its library (kernels/base/hints.def), and which names and values the
-libraries know (kernels/base/known_hints.def). The kernels read both too."""
+"""Hints: how each reaches its library (kernels/base/hints.def), and the names and values that
+libraries know (kernels/base/known_hints.def). The kernels read both files, too."""
 
 import re
 import shlex
@@ -26,11 +26,10 @@ class Hints:
 
 @dataclass(frozen=True)
 class Known:
-    """A hint that a library knows: a row of kernels/base/known_hints.def, whose head says more.
+    """A hint that a library knows: a row of kernels/base/known_hints.def, described there.
 
     `library`: MPI, ROMIO, OMPIO, PNETCDF, HDF5, IBM or CRAY. `since`, `until`: its versions, empty
-    where that does not matter. `kind`: NUMBER (of a `range`), WORD or LIST (of
-    `words`), or TEXT."""
+    if any. `kind`: NUMBER (of a `range`), WORD or LIST (of `words`), or TEXT."""
 
     name: str
     library: str
@@ -68,8 +67,8 @@ def parse_hints(text: str) -> dict[str, str]:
 
 
 def way(key: str) -> str:
-    """How a hint comes to its library, a word of kernels/base/hints.def: `MPI_INFO` (ROMIO takes it
-    from ROMIO_HINTS too), `PNETCDF`, `ENVIRONMENT` or `HDF5`."""
+    """How a hint reaches its library, a word of kernels/base/hints.def: `MPI_INFO` (ROMIO also
+    reads ROMIO_HINTS), `PNETCDF`, `ENVIRONMENT` or `HDF5`."""
     return _row(key)[1]
 
 
@@ -84,7 +83,7 @@ def _row(key: str) -> list[str]:
 
 
 def sort_hints(hints: Mapping[str, str]) -> Hints:
-    """Each to where its library looks for it."""
+    """Sort hints by where their libraries look for them."""
     mpi = {key: value for key, value in hints.items() if variable(key) is None}
     ways = {key: name for key in hints if (name := variable(key))}
     return Hints(mpi, {name: hints[key] for key, name in ways.items()}, ways)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""JSON that others wrote: what comes back can be walked, counted and stored, whatever the file is.
+"""Reading untrusted JSON: the result can be walked, counted and stored, whatever the file holds.
 
-Python's own reader takes NaN, numbers of any length and lists in lists until its stack is full.
+Python's own reader accepts NaN, numbers of any length, and nesting until its stack overflows.
 """
 
 import json
@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import Any
 
 MOST_BYTES = 2**28
-DEEPEST = 64  # lists and objects in each other
-DIGITS = 300  # of a whole number: what can still be made a float
+DEEPEST = 64  # nested lists and objects
+DIGITS = 300  # of an integer that still converts to a float
 
 
 class Unreadable(Exception):
-    """There is no JSON to read; the text says why in one line, without the file's name."""
+    """The file holds no JSON; the text says why in one line, without the file's name."""
 
 
 def read(path: Path, what: str = "JSON document") -> Any:
-    """The JSON in `path`, whatever it is. Raises Unreadable."""
+    """The JSON in `path`. Raises Unreadable."""
     return parse(text(path, what), what)
 
 
 def text(path: Path, what: str = "JSON document") -> str:
-    """What stands in `path`, of a size that can be read. Raises Unreadable."""
+    """The text in `path`, if it is not too large. Raises Unreadable."""
     try:
         if path.exists() and not path.is_file():
             raise Unreadable(f"no {what}: it is not a file")

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which file system holds a path, as /proc/mounts has it."""
+"""The file system that holds a path, from /proc/mounts."""
 
 from pathlib import Path
 
 UNKNOWN = {"type": "unknown", "mount": "", "device": "", "options": ""}
 
-# Whole file systems in memory: there is no disk behind the page cache.
+# File systems in memory, with no disk behind the page cache.
 IN_MEMORY = ("tmpfs", "ramfs")
 
 
 def mount_of(path: Path, mounts: str | None = None) -> dict[str, str]:
     """`type`, `mount`, `device` and `options` of the file system that holds `path`, or its nearest
-    parent that exists. `mounts`: the text of /proc/mounts; `UNKNOWN` where that cannot be read."""
+    parent that exists. `mounts`: the text of /proc/mounts. `UNKNOWN` if that is unreadable."""
     if mounts is None:
         try:
             mounts = Path("/proc/mounts").read_text()
@@ -24,7 +24,7 @@ def mount_of(path: Path, mounts: str | None = None) -> dict[str, str]:
     for line in mounts.splitlines():
         device, mount, kind, options = (plain(word) for word in line.split()[:4])
         holds = place == Path(mount) or Path(mount) in place.parents
-        # The deepest mount point counts; of two on one point, the later one is on top.
+        # The deepest mount point wins; of two on one point, the later.
         if holds and len(mount) >= len(best["mount"]):
             best = {"type": kind, "mount": mount, "device": device, "options": options}
     return best

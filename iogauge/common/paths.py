@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where things are. In a checkout all is below its root, whatever folder a command is started in;
-an installed package brings its data along, and reads and writes below the folder one stands in."""
+"""Where files are. In a checkout, everything is below its root, whatever the current folder. An
+installed package brings its data, and writes below the current folder."""
 
 import os
 import zlib
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
-# What stands beside the package in a checkout, a wheel has here (pyproject.toml).
+# A wheel has here what a checkout has beside the package (pyproject.toml).
 INSTALLED = PACKAGE / "source"
 ROOT = INSTALLED if INSTALLED.is_dir() else PACKAGE.parent
 KERNELS = ROOT / "kernels"
@@ -15,8 +15,8 @@ TEMPLATES = ROOT / "templates"
 
 
 def _local() -> Path:
-    """Where libraries, kernels and the like are made: in the checkout, or in the user's cache, for
-    each installation a folder."""
+    """Where libraries, kernels and the like are built: in the checkout, or in a folder of the
+    user's cache for each installation."""
     if is_checkout():
         return ROOT / ".local"
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute()
@@ -25,7 +25,7 @@ def _local() -> Path:
 
 
 def is_checkout() -> bool:
-    """Does this package stand in a checkout, and not among installed ones?"""
+    """Whether this package is in a checkout, not installed."""
     return ROOT != INSTALLED
 
 
@@ -35,7 +35,7 @@ BUILDS = LOCAL / "build"
 # (environments/debian/mpich_abi.sh).
 MPICH_ABI = LOCAL / "stacks" / "abi"
 TOPOLOGY = LOCAL / "topology"
-# IOGAUGE_ENVIRONMENTS: Spack environments that a site keeps elsewhere.
+# IOGAUGE_ENVIRONMENTS: a site's Spack environments, if elsewhere.
 ENVIRONMENTS = Path(os.environ.get("IOGAUGE_ENVIRONMENTS") or ROOT / "environments").absolute()
 SPACK_STATE = LOCAL / "spack"
 
@@ -49,7 +49,7 @@ def topology() -> Path:
 
 
 def _kept(folder: Path) -> Path:
-    """In the checkout, or with one's own results in somebody else's."""
+    """In the checkout, or with the user's own results if the checkout is another user's."""
     place = next(path for path in (folder, *folder.parents) if path.exists())
     return folder if os.access(place, os.W_OK | os.X_OK) else output() / folder.name
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which process it was, so that a later one can tell whether it is gone: numbers are given out
-again, machines start again, and a number of another host or container says nothing here."""
+"""Identities of processes, so that a later process can tell whether one is gone: pids are reused,
+machines reboot, and a pid of another host or container means nothing here."""
 
 import hashlib
 import os
@@ -17,13 +17,13 @@ MACHINE = Path("/etc/machine-id")
 NO_MACHINE = hashlib.sha256(b"").hexdigest()[:12]
 BOOT = PROC / "sys" / "kernel" / "random" / "boot_id"
 PATIENCE = 10.0  # seconds for a process to show its environment
-LOOKS = 5  # at one that has arguments and no environment, to be sure
+LOOKS = 5  # looks at one with arguments but no environment
 WORDS = 5  # host/machine, number, beginning, boot, space of numbers
 
 
 def _stat(process: int | str) -> list[str]:
     """The fields after the name (which is in brackets, and may hold anything): state, parent,
-    group, session, ...; none of a process that there is not."""
+    group, session, ...; empty if there is no such process."""
     try:
         text = (PROC / str(process) / "stat").read_text(errors="replace")
     except OSError:
@@ -32,13 +32,13 @@ def _stat(process: int | str) -> list[str]:
 
 
 def began(process: int) -> str | None:
-    """When a process began, in the kernel's ticks; None where there is none."""
+    """Start time of a process in kernel ticks; None if there is none."""
     fields = _stat(process)
     return fields[19] if fields and fields[0] not in "ZX" else None
 
 
 def space() -> str:
-    """Containers count their processes from 1 each: `pid:[4026531836]`."""
+    """The pid namespace, since containers number processes from 1: `pid:[4026531836]`."""
     try:
         return str((PROC / "self" / "ns" / "pid").readlink())
     except OSError:
@@ -46,12 +46,12 @@ def space() -> str:
 
 
 def identity(process: int) -> str:
-    """The words that a job's script writes (templates/job.sh.j2), of a process of this machine."""
+    """The identity of a local process, as a job's script writes it (templates/job.sh.j2)."""
     return f"{_host()} {process} {began(process)} {_boot()} {space()}"
 
 
 def is_gone(identity: str) -> bool | None:
-    """None where that cannot be known: another machine's process, or words of another kind."""
+    """Whether it is gone; None if unknown: another machine's process, or another format."""
     words = identity.split()
     if len(words) != WORDS or not words[1].isdecimal():
         return None
@@ -72,7 +72,7 @@ def ancestors(process: int) -> list[int]:
 
 
 def of_session(leader: int) -> list[int]:
-    """The process of this number and all of the session that it leads."""
+    """The process with this pid and all of the session that it leads."""
     found = [leader] if began(leader) else []
     for entry in PROC.iterdir():
         if entry.name.isdecimal() and int(entry.name) != leader:
@@ -102,25 +102,25 @@ def send(number: int, find: Callable[[], Collection[int]]) -> bool:
 
 
 def with_variable(name: str, value: str) -> list[int]:
-    """The processes, without this one, that have the variable in their environment: also those that
-    have left their parent and session, where this user may look at them."""
+    """Other processes with the variable in their environment, also those that left their parent and
+    session, as far as this user may see them."""
     word = f"{name}={value}".encode()
     found = []
     for entry in PROC.iterdir():
         if entry.name.isdecimal() and int(entry.name) != os.getpid():
-            with suppress(OSError):  # it has ended, or belongs to somebody else
+            with suppress(OSError):  # it has ended, or is another user's
                 if word in _environment(entry).split(b"\0"):
                     found.append(int(entry.name))
     return found
 
 
 def _environment(entry: Path) -> bytes:
-    """A process that is just loading its program shows none for a moment, and no arguments; a look
-    that began at its last program finds none of the next."""
+    """The environment of a process. During exec it is empty for a moment, as are the arguments, and
+    a read that began before exec finds nothing of the new program."""
     end = time.monotonic() + PATIENCE
     looks = 0
     while not (found := (entry / "environ").read_bytes()) and looks < LOOKS:
-        (entry / "exe").readlink()  # what has none is a zombie or the kernel's
+        (entry / "exe").readlink()  # without any: a zombie or a kernel thread
         if (entry / "cmdline").read_bytes() or time.monotonic() > end:
             looks += 1
         else:

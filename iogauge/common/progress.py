@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How far a command is, on stderr: a bar on a terminal, a line every ten seconds elsewhere."""
+"""Progress of a command on stderr: a bar on a terminal, a line every ten seconds elsewhere."""
 
 import sys
 import time
@@ -12,7 +12,7 @@ from typing import TypeVar
 from iogauge.common.text import plain, plain_lines
 
 EVERY = 10.0  # seconds between two lines
-RECENT, LEAST = 20, 6  # at most and at least so many items: the time left is estimated from them
+RECENT, LEAST = 20, 6  # most and fewest items from which the time left is estimated
 T = TypeVar("T")
 
 
@@ -21,7 +21,7 @@ def clock(seconds: float) -> str:
 
 
 class Bar:
-    """Of a command that is called `name`."""
+    """The progress bar of the command `name`."""
 
     def __init__(self, name: str) -> None:
         from rich.console import Console
@@ -29,7 +29,7 @@ class Bar:
         from rich.table import Column
 
         self.name, self.due = name, time.monotonic() + EVERY
-        self.ends: deque[tuple[float, int]] = deque(maxlen=RECENT)  # when how many were done
+        self.ends: deque[tuple[float, int]] = deque(maxlen=RECENT)  # (time, items done)
         console = Console(stderr=True, highlight=False)
         self.live = console.is_terminal and not console.is_dumb_terminal
         self.bar = Progress(
@@ -40,14 +40,14 @@ class Bar:
 
     def __enter__(self) -> "Bar":
         self.bar.start()
-        self.bar.console.show_cursor(True)  # whoever is killed leaves the terminal as it was
+        self.bar.console.show_cursor(True)  # a killed command leaves the terminal as it was
         return self
 
     def __exit__(self, *_: object) -> None:
         self.bar.stop()
 
     def at(self, done: float, total: float, text: str) -> None:
-        """`text`: what runs now."""
+        """Show `text`: what runs now."""
         if not self.bar.tasks:
             self.bar.add_task("")
         self.bar.update(
@@ -58,12 +58,13 @@ class Bar:
             self.say(text)
 
     def count(self, done: int, total: int, text: str) -> None:
-        """`at`, with how many are done and about how long the rest takes."""
+        """`at`, with the number done and about how long the rest takes."""
         parts = [f"{done} of {total}", self.left(done, total), text]
         self.at(done, total, ", ".join(filter(None, parts)))
 
     def left(self, done: int, total: int) -> str:
-        """About how long: the median of the last items, so a few long builds do not count."""
+        """Estimated time left, from the median of the last items: a few long builds do not
+        count."""
         now = time.monotonic()
         if not self.ends or done != self.ends[-1][1]:
             self.ends.append((now, done))
@@ -74,7 +75,7 @@ class Bar:
         return f"about {clock(max(left, 0))} left"
 
     def say(self, text: str) -> None:
-        """A line that stays."""
+        """Print a line that stays."""
         if self.live:
             self.bar.console.print(plain_lines(text), markup=False, soft_wrap=True)
         else:
@@ -82,7 +83,7 @@ class Bar:
 
 
 def steps(items: Sequence[T], what: str, fewest: int = 2) -> Iterator[T]:
-    """`items`, with a bar where there are `fewest` or more."""
+    """Yield `items`, with a bar if there are at least `fewest`."""
     if len(items) < fewest:
         yield from items
         return

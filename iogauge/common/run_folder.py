@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a run leaves in its folder, by name (docs/architecture.md)."""
+"""Names of the files in a run's folder (docs/architecture.md)."""
 
 import re
 from collections.abc import Iterator
@@ -9,21 +9,20 @@ from pathlib import Path
 DOCUMENT = "result.json"  # docs/result-format.md
 TRACE = "trace.darshan"
 LEDGER = "ledger.json"  # docs/darshan.md
-RECORDER = "libiogauge-recorder.so"  # that of the kernels, preloaded
+RECORDER = "libiogauge-recorder.so"  # the kernels' own recorder, preloaded
 JOB_SCRIPT = "rfm_job.sh"
 STDERR = "rfm_job.err"
-EXIT_STATUS = "exit_status"  # written by the job script as it ends
-CASE = "case.json"  # what a test is, as it begins and ends: reframe_tests/framework/case_file.py
-JOB = "job_id"  # scheduler and number of a job that was submitted
+EXIT_STATUS = "exit_status"  # written at the end of the job script
+CASE = "case.json"  # the test, at its begin and end: reframe_tests/framework/case_file.py
+JOB = "job_id"  # scheduler and id of a submitted job
 
-# Name of a session's folder: when it began, the process that began it, and which of that one's it
-# was.
+# Name of a session's folder: start time, pid of the process that started it, and a counter.
 SESSION = re.compile(r"(20\d{6}T\d{6})(?:-\d+){0,2}")
 BEGAN = "%Y%m%dT%H%M%S"
 
 
 def places(output: Path) -> tuple[Path, Path]:
-    """Where the folders of sessions are: of tests that ended well, and of all others."""
+    """The folders of sessions: output of tests that passed, stage folders of others."""
     return output, output / "stage"
 
 
@@ -33,13 +32,13 @@ def sessions(output: Path) -> list[str]:
 
 
 def case_files(output: Path, session: str) -> Iterator[Path]:
-    """Of each of its cases that has begun."""
+    """The case.json of each case that has begun."""
     for place in places(output):
         yield from (place / session).glob(f"*/*/*/*/{CASE}")
 
 
 def is_session(name: str) -> bool:
-    """A folder's name that begins with a time there is."""
+    """Whether a folder's name begins with a valid time."""
     match = SESSION.fullmatch(name)
     try:
         return match is not None and bool(datetime.strptime(match[1], BEGAN))

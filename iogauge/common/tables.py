@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tables that C and Python both read: kernels/**/*.def, one row in parentheses after its word.
+"""Tables that C and Python share: kernels/**/*.def, each row in parentheses after its keyword.
 
-IO_HINT_PREFIX("fcoll", ENVIRONMENT, "OMPI_MCA_")
-tables.rows("base/hints.def", "IO_HINT_PREFIX") == [["fcoll", "ENVIRONMENT", "OMPI_MCA_"], ...]
+IO_HINT_PREFIX("fcoll", ENVIRONMENT, "OMPI_MCA_") tables.rows("base/hints.def", "IO_HINT_PREFIX") ==
+[["fcoll", "ENVIRONMENT", "OMPI_MCA_"], ...]
 """
 
 import functools
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from iogauge.common import paths
 
-# For each of them the table's file below kernels/, and the word that its rows begin with.
+# Each table's file below kernels/, and the keyword of its rows.
 REGISTRIES = {
     "patterns": ("patterns/patterns.def", "IO_PATTERN"),
     "methods": ("methods/methods.def", "IO_METHOD"),
     "modes": ("base/modes.def", "IO_MODE"),
 }
-# A method in front of another -> which ones are put behind it.
+# A method with another behind it -> which ones it can have.
 BEHIND = {"ioserver": ("posix", "mpiio", "hdf5", "pnetcdf")}
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -25,7 +25,7 @@ _CELL = re.compile(r'"([^"]*)"|([^\s,"][^,"]*)')
 
 
 class BadTable(Exception):
-    """A table is missing or holds no row; the text names the file and what was looked for."""
+    """A table is missing or empty; the text names the file and the keyword."""
 
 
 @functools.cache
@@ -49,7 +49,7 @@ def rows(name: str, word: str) -> list[list[str]]:
 
 
 def names(what: str) -> tuple[str, ...]:
-    """All "patterns", "methods" or "modes", built or not, in the order of lists and rows. Raises
+    """All "patterns", "methods" or "modes", built or not, in display order. Raises
     BadTable."""
     found = rows(*REGISTRIES[what])
     if what == "patterns":
@@ -57,14 +57,14 @@ def names(what: str) -> tuple[str, ...]:
     return tuple(row[1] for row in found)
 
 
-# What a method's files are: the last cell of its row -> in words.
+# A method's kind of file: the last cell of its row -> text.
 KINDS = {
     "own": "a file per process", "shared": "one shared file", "format": "a self-describing format",
 }  # fmt: skip
 
 
 def methods_of_kind(kind: str) -> list[str]:
-    """The names of the methods whose files are of this kind, a key of KINDS. Raises BadTable."""
+    """Names of the methods of this kind of file, a key of KINDS. Raises BadTable."""
     return [row[1] for row in rows(*REGISTRIES["methods"]) if row[-1].lower() == kind]
 
 
@@ -78,8 +78,8 @@ def modes_with(trait: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Library:
-    """A library that methods need: a row of kernels/libraries.def, which CMake and Spack's recipe
-    read too.
+    """A library that methods need: a row of kernels/libraries.def, which CMake and the Spack recipe
+    also read.
 
     `name`: also the stack's feature; `title`: in messages; `variable`: of CMake, for the library's
     prefix; `needs`: another row's name, or `none`; `package` and `spec`: Spack's; `default`: `on`
@@ -101,5 +101,5 @@ class Library:
 
 
 def libraries() -> list[Library]:
-    """In the order of the table: each after those that it needs."""
+    """All libraries in table order: each after those that it needs."""
     return [Library(*row) for row in rows("libraries.def", "IO_LIBRARY")]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What others wrote, fit for where it goes: a terminal, a page, a spreadsheet, a folder's name.
+"""Untrusted text made safe for a terminal, a page, a spreadsheet or a folder's name.
 
-A name may hold anything: `ESC [ 2 J` clears a terminal, `=1+1` is a formula, `../..` another place.
+A name may hold anything: `ESC [ 2 J` clears a terminal, `=1+1` is a formula, `../..` is elsewhere.
 """
 
 import csv
@@ -11,32 +11,32 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-# Control characters, what turns the direction of writing, line breaks of Unicode, and what no file
-# in UTF-8 can hold. A script or a line of a terminal would go on behind them.
+# Control characters, changes of writing direction, Unicode line breaks, and lone surrogates. A
+# script or a terminal line would continue after them.
 CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
-LINE = 300  # characters of a message that quotes something
-# What a spreadsheet takes for the beginning of a formula.
+LINE = 300  # characters of a quoting message
+# Characters that begin a formula in a spreadsheet.
 FORMULA = ("=", "+", "-", "@")
 FOLDER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+@~-]{0,127}")
 
 
 def plain(text: str) -> str:
-    """One line of what has a shape: white space becomes a blank, all else `?`."""
+    """The text on one line: white space becomes blanks, unprintable characters `?`."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in text)
 
 
 def one_line(text: str, most: int = LINE) -> str:
-    """A message: plain, blanks once, and the middle of a long one left out."""
+    """A message: plain, single blanks, the middle of a long one cut out."""
     line = plain(" ".join(text.split()))
     return line if len(line) <= most else f"{line[: most // 2]} ... {line[-most // 2 :]}"
 
 
 def plain_all(data: Any) -> Any:
-    """A copy of what was read from JSON, with all its texts and keys plain."""
+    """A copy of JSON data with all strings and keys plain."""
     if isinstance(data, str):
         return plain(data)
     if isinstance(data, dict):
@@ -45,7 +45,7 @@ def plain_all(data: Any) -> Any:
 
 
 def cell(value: Any) -> Any:
-    """A value of a CSV table: a text that a spreadsheet would compute gets an apostrophe."""
+    """A value of a CSV table; an apostrophe protects text that a spreadsheet would compute."""
     if not isinstance(value, str):
         return value
     shown = plain_lines(value)
@@ -54,7 +54,7 @@ def cell(value: Any) -> Any:
 
 
 def folder_name(name: str) -> str:
-    """`name` where it can be one folder's or file's; else `ValueError`, which says what can."""
+    """`name` if it is valid for a folder or file. Raises ValueError, which says what is valid."""
     if FOLDER.fullmatch(name):
         return name
     allowed = "at most 128 letters, digits and _ . + @ ~ -, the first no dot"
@@ -62,12 +62,12 @@ def folder_name(name: str) -> str:
 
 
 def plain_lines(text: str) -> str:
-    """The same of a text whose line breaks count."""
+    """`plain`, but with line breaks kept."""
     return "\n".join(map(plain, text.split("\n")))
 
 
 def csv_table(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """A header and the rows, with full precision; RFC 4180 but for bare newlines."""
+    """A header and the rows in full precision; RFC 4180 with bare newlines."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(map(cell, names))
@@ -97,12 +97,12 @@ def percent(value: float, decimals: int = 0) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """The known word that is most like it; empty where none is."""
+    """The most similar known word; empty if none is similar."""
     return next(iter(difflib.get_close_matches(word, list(known), 1)), "")
 
 
 def unknown(word: str, known: Iterable[str]) -> str:
-    """What to say of a word that is not among the known."""
+    """The message for an unknown word."""
     names = list(known)
     close = nearest(word, names)
     valid = f"did you mean {close!r}?" if close else f"use one of {', '.join(names)}"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who runs this, also one whom the machine does not know, as a container may not
-(`docker run --user`)."""
+"""The user who runs this, even if the machine does not know them, as in a container (`docker run
+--user`)."""
 
 import getpass
 import os
@@ -16,8 +16,8 @@ def name() -> str:
 
 
 def make_known() -> None:
-    """To all that this process starts, and to ReFrame, which ends with a TypeError where it finds
-    no name. Without a home Open MPI 4 ends with a segmentation fault."""
+    """Export the user's name and home. Without a name ReFrame fails with a TypeError; without a
+    home Open MPI 4 fails with a segmentation fault."""
     os.environ["LOGNAME"] = os.environ.get("LOGNAME") or name()
     if "HOME" not in os.environ:
         try:

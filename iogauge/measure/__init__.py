@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What runs the kernels: sessions of ReFrame, searches, certificates, replays, builds."""
+"""Everything that runs the kernels: ReFrame sessions, searches, certificates, replays, builds."""

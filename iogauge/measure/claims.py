@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run what the claims of publications need, as far as this machine can, and judge them:
-`iogauge claims --run`.
+"""Run what published claims need, as far as this machine can, and judge them: `iogauge claims
+--run`.
 
-A claim that needs more processes than the machine has cores is left to a larger machine: the end
-says which, why, and with what command. With `everything` it runs too: its numbers stand beside what
-was published, and decide nothing. The claims are judged by the sessions that ran here and now, and
-by no other of the store. Exit status: of the first session that failed, 1 where nothing at all
-was measured, else the judgement's.
+A claim that needs more processes than the machine has cores is left to a larger machine: the last
+lines say which, why, and with what command. With `everything` it runs too: its numbers are compared
+with the published ones, but decide nothing. The claims are judged by the sessions of this call
+alone. Exit status: of the first session that failed, 1 if nothing was measured, else the
+judgement's.
 """
 
 import os
@@ -19,11 +19,11 @@ from iogauge.measure.session import NOTHING_MEASURED, Child, measure, say
 
 
 def judge(child: Child, claims: list[str], runs: dict[str, list[str]], options: list[str]) -> int:
-    """Each of `runs`, a set of options with the claims that share it, once; then the verdicts."""
+    """Run each of `runs`, options with the claims that share them, once; then judge."""
     sessions, status = [], 0
     for number, (run, who) in enumerate(runs.items(), 1):
         print(f"session {number} of {len(runs)} ({' '.join(who)}): {run}", flush=True)
-        # Not on file systems in memory: no claim is about them.
+        # No claim is about file systems in memory.
         words = [*options, *shlex.split(run), "--exclude=fs=ram"]
         done = measure(child, words, paths.output())
         status = status or done.status
@@ -41,7 +41,7 @@ def judge(child: Child, claims: list[str], runs: dict[str, list[str]], options: 
 
 
 def runs_of(claims: Sequence[Claim], everything: bool) -> dict[str, list[str]]:
-    """Options of sessions, with the claims that share them."""
+    """Options of sessions and the claims that share them."""
     cores = len(os.sched_getaffinity(0))
     runs: dict[str, list[str]] = {}
     for claim in claims:

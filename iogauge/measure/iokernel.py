@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The one way to start iokernel, and to say how a run ended.
+"""Starts iokernel, and tells how a run ended. Nothing else starts it.
 
-All processes of a run have an environment variable with its number, by which they are found
-wherever they went: none outlives its run.
+All processes of a run carry its number in an environment variable, by which they are found and
+ended: none outlives its run.
 """
 
 import contextlib
@@ -28,11 +28,11 @@ from iogauge.common.text import one_line
 from iogauge.measure import kernels
 
 MARK = "IOGAUGE_RUN"  # the variable
-SECONDS = 180.0  # after which a small run is ended, on a machine however loaded
+SECONDS = 180.0  # seconds after which a small run is killed, generous for loaded machines
 POLITE = 5.0  # seconds from SIGTERM to SIGKILL
-LINGER = 1.0  # seconds in which the others may end after the launcher
+LINGER = 1.0  # seconds that processes may outlive the launcher
 LONGEST = 400  # characters of a reason
-REFUSED = 2  # exit status: the command line is wrong, or the method is not here
+REFUSED = 2  # exit status: wrong command line, or method not built
 
 Kind = Literal["right", "wrong bytes", "hung", "late", "crashed", "refused", "failed"]
 Document = dict[str, Any]
@@ -43,13 +43,13 @@ def guard() -> Guard:
 
 
 class CannotList(AnalysisError):
-    """The program does not say what it can do; the text says why."""
+    """The program does not list its abilities; the text says why."""
 
 
 @dataclass(frozen=True)
 class Stack:
-    """A program and what starts it. `launch`: the words up to `-n N`; `variables`: set besides
-    the caller's; `most`: processes, and `why` no more."""
+    """A program and its launcher. `launch`: the words before `-n N`. `variables`: added to the
+    environment. `most`: limit of processes, and `why`."""
 
     name: str
     program: Path
@@ -78,18 +78,18 @@ class Stack:
     def command(
         self, processes: int, words: Sequence[str], prefix: Sequence[str] = ()
     ) -> list[str]:
-        """`prefix`: between the launcher's words and the program."""
+        """The command line. `prefix`: words between launcher and program."""
         return [*self.launch, "-n", str(processes), *prefix, str(self.program), *words]
 
     def recorded(self, traces: Path, data: Path) -> list[str]:
-        """The prefix that has each access below `data` recorded in `traces`."""
+        """The prefix that records each access below `data` in `traces`."""
         return [
             "env", f"LD_PRELOAD={self.recorder}", f"IOGAUGE_TRACE_DIR={traces}",
             f"IOGAUGE_TRACE_INCLUDE={data}", "IOGAUGE_TRACE_SEGMENTS=0",
         ]  # fmt: skip
 
     def listing(self, prefix: Sequence[str] = ()) -> dict[str, Any]:
-        """What the program can do. Raises CannotList."""
+        """The program's list of abilities. Raises CannotList."""
         command = [*prefix, str(self.program), "--list", "--json", "-"]
         done = execute(command, self.variables)
         try:
@@ -101,8 +101,8 @@ class Stack:
 
 @dataclass(frozen=True)
 class Ended:
-    """`status`: None where it did not end in time. `outlived`: processes that were still there when
-    the launcher had ended."""
+    """How a run ended. `status`: None if it did not end in time. `outlived`: processes that were
+    still running when the launcher had ended."""
 
     command: tuple[str, ...]
     status: int | None
@@ -124,12 +124,12 @@ class Ended:
 
     @property
     def why(self) -> str:
-        """Of all kinds but `right`."""
+        """The reason, for all kinds but `right`."""
         return self._judged[1]
 
 
 def judge(status: int | None, document: Document | None, said: str) -> tuple[Kind, str]:
-    """How a run that verifies has ended, and why that is not right."""
+    """How a verifying run ended, and the reason unless it is right."""
     found = document or {}
     verification = found.get("verification") or {}
     error = str(found.get("error") or "")
@@ -157,7 +157,7 @@ def _line(said: str, words: str) -> str:
 
 
 def _reason(said: str) -> str:
-    """The program's own line, before what a launcher says of it."""
+    """The reason: the program's own line rather than the launcher's."""
     lines = [line.strip() for line in said.splitlines() if line.strip(" -")]
     own = (line for part in ("iokernel: error", "iokernel") for line in lines if part in line)
     return next(own, lines[0] if lines else "")
@@ -168,8 +168,8 @@ def run(
     seconds: float | None = SECONDS, prefix: Sequence[str] = (), document: Path | None = None,
     guard: Guard | None = None,
 ) -> Ended:  # fmt: skip
-    """One parallel run. `env`: variables beside the stack's; `document`: where its result document
-    will be, and an older one is removed."""
+    """One parallel run. `env`: variables besides the stack's. `document`: path of its result
+    document; an older one is removed."""
     command = stack.command(processes, words, prefix)
     command += ["--json", str(document)] if document else []
     variables = {**stack.variables, **(env or {})}
@@ -181,8 +181,8 @@ def execute(
     document: Path | None = None, guard: Guard | None = None,
     late: Callable[[int], None] | None = None,
 ) -> Ended:  # fmt: skip
-    """Any command that starts processes. `guard`: ends them if this process ends; `late`: is told
-    the leader of the session that takes too long, before it is ended."""
+    """Run any command that starts processes. `guard`: ends them if this process ends. `late`:
+    called with the session leader of a run that takes too long, before it is killed."""
     if document:
         document.unlink(missing_ok=True)
     mark = uuid.uuid4().hex
@@ -223,7 +223,7 @@ def _alive(leader: int, mark: str) -> set[int]:
 
 
 def _linger(leader: int, mark: str) -> int:
-    """How many live on after their launcher."""
+    """The number of processes that outlive their launcher."""
     deadline = time.monotonic() + LINGER
     while (alive := _alive(leader, mark)) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -231,7 +231,7 @@ def _linger(leader: int, mark: str) -> int:
 
 
 def _end(process: subprocess.Popen[bytes], mark: str, first: signal.Signals) -> None:
-    """All of a run's processes, politely first where the launcher has to clean up."""
+    """End all processes of a run, first with SIGTERM so that the launcher can clean up."""
     for number in (first, signal.SIGKILL):
         send(number, lambda: _alive(process.pid, mark))
         deadline = time.monotonic() + POLITE

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Builds the kernels with one of the local stacks, as a developer or a test wants them.
+"""Builds the kernels with one of the local stacks, for development and tests.
 
-The folder is kept: another call with the same arguments compiles what changed, other arguments
-begin anew. A second caller waits for the first.
+The build folder is kept: another call with the same arguments compiles what changed; other
+arguments start anew. A second caller waits for the first.
 """
 
 import fcntl
@@ -22,18 +22,18 @@ from iogauge.common.paths import BUILDS, KERNELS, builds
 STRICT = "-DIOKERNEL_WERROR=ON"
 RELEASE = ("-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF")
 STAMP = "configured-with"  # in a build folder: the arguments of CMake; empty until it has run
-# `make coverage` counts the lines that are entered in this stack's build.
+# the stack whose build counts lines for `make coverage`
 COVERED, COUNTS = "openmpi", "-DIOKERNEL_COVERAGE=ON"
 
 
 class CannotBuild(AnalysisError):
-    """A command failed; what it said was printed on stderr."""
+    """A command failed; its output was printed on stderr."""
 
     exit_code = EXIT_NOT_VERIFIED
 
 
 def environ(stack: str) -> dict[str, Any]:
-    """The stack's environ, by the name that one asks for it with. Raises UsageError."""
+    """The stack's environ, by name. Raises UsageError."""
     from reframe.core.exceptions import ConfigError  # here: an installed package has none of these
 
     from site_configs.support import chosen
@@ -45,25 +45,25 @@ def environ(stack: str) -> dict[str, Any]:
 
 
 def launch_words(stack: str) -> list[str]:
-    """What starts its programs, up to `-n N`, without the options that only root needs."""
+    """The stack's launcher, up to `-n N`, without options that only root needs."""
     launcher = environ(stack)["extras"]["launcher"]
     options = [word for option in launcher["options"] for word in option.split()]
     return [launcher["command"], *(word for word in options if word != "--allow-run-as-root")]
 
 
 def variables() -> dict[str, str]:
-    """Open MPI: who waits lets others go on, a failed job ends without 2 seconds' grace, and what
-    it would choose on one node it is told: choosing costs 0.2 s a start."""
+    """For Open MPI: waiting processes yield, a failed job ends without 2 s of grace, and components
+    are preset, since selecting them costs 0.2 s per start."""
     values = {"OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_pml": "ob1"}
     values["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
-    values["GCOV_ERROR_FILE"] = os.devnull  # another user's run cannot leave what it entered
+    values["GCOV_ERROR_FILE"] = os.devnull  # of another user, who could not write into this one
     if os.geteuid() == 0:
         values |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     return values
 
 
 def generator() -> str:
-    """Ninja where it is there; make does as well, only slower."""
+    """Ninja if available, else make, which is slower."""
     return "Ninja" if shutil.which("ninja") else "Unix Makefiles"
 
 
@@ -75,8 +75,8 @@ def build(
     source: Path = KERNELS,
     without: Container[str] = (),
 ) -> Path:
-    """Configures and builds; `iokernel` there. `stack`: its name or its environ; `without`: the
-    libraries that are left out. Raises CannotBuild."""
+    """Configure and build. Returns `iokernel`. `stack`: its name or environ. `without`: libraries
+    to leave out. Raises CannotBuild."""
     extras = (environ(stack) if isinstance(stack, str) else stack)["extras"]
     words = ["-S", str(source), "-B", str(folder), "-G", generator()]
     for library, arguments in extras["cmake"].items():
@@ -90,7 +90,7 @@ def build(
         if before and str(folder) not in before.split("\n"):  # a copied checkout
             print(f"{folder} was configured elsewhere: building it anew", file=sys.stderr)
         if before != asked:
-            _make_empty(folder)  # CMake keeps what it found once
+            _make_empty(folder)  # CMake caches what it found
             _run(*inside, "cmake", *words)
             stamp.write_text(asked)
         how = ["--target", target, "--parallel", str(os.cpu_count())]
@@ -99,7 +99,7 @@ def build(
 
 
 def _make_empty(folder: Path) -> None:
-    """Removes a build, and no other folder. Raises UsageError for one with other files."""
+    """Remove a build, but no other folder. Raises UsageError for one with other files."""
     if folder.is_dir() and any(folder.iterdir()) and not (folder / STAMP).is_file():
         raise UsageError(f"{folder} has files that no build made; name a new folder, or remove it")
     shutil.rmtree(folder, ignore_errors=True)
@@ -109,7 +109,7 @@ def _make_empty(folder: Path) -> None:
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """The lock of a job script that builds there, too (reframe_tests/framework/build.py)."""
+    """Hold the lock that a building job script takes, too (reframe_tests/framework/build.py)."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with Path(f"{folder}.lock").open("a", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -117,7 +117,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 
 def test_folder(stack: str) -> Path:
-    """Where `make test-kernels` builds, and all tests find the program built."""
+    """The folder where `make test-kernels` builds and tests find the program."""
     return BUILDS / f"test-{stack}"
 
 
@@ -128,7 +128,7 @@ def build_for_tests(stack: str) -> Path:
 
 
 def build_for_runs(stack: str | Mapping[str, Any]) -> Path:
-    """As measurements want it; the program."""
+    """Build for measurements. Returns the program."""
     name = stack if isinstance(stack, str) else stack["name"]
     return build(stack, builds() / f"measure-{name}", *RELEASE)
 
@@ -142,7 +142,7 @@ def missing(stack: str) -> str | None:
 
 
 def _run(*words: str) -> None:
-    """Quietly; what was said is shown when it fails."""
+    """Run quietly; the output is shown only on failure."""
     try:
         done = subprocess.run(words, capture_output=True, text=True, check=False)
     except OSError as error:

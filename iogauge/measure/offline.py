@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Job scripts for a machine where ReFrame cannot run, and what they left.
+"""Job scripts for a machine where ReFrame cannot run, and collecting their results.
 
 ReFrame runs on the machine that writes the scripts; where they run, they need bash, the batch
-system, MPI and `iokernel`. They come from a dry run, so they are what ReFrame would submit,
-but for the folder that they work in, and where the kernels are on that machine. What they leave is
-brought back and collected: ReFrame runs the same tests once more, with a back end in place of the
-batch system that takes each job's files from the folder, so each test still checks the result
-against its own parameters.
+system, MPI and `iokernel`. They come from a dry run, so they are what ReFrame would submit, except
+for their working folder and the path of the kernels there. Their results are brought back and
+collected: ReFrame runs the same tests again, with a back end that takes each job's files from the
+folder, so each test checks its result against its own parameters.
 """
 
 import json
@@ -37,8 +36,8 @@ class NothingRenderedError(AnalysisError):
 
 
 def render(asked: Asked, target: Path, there: str, iokernel: str) -> tuple[list[Path], str]:
-    """Write the scripts below `target`; return them, and what was skipped. `there`, `iokernel`:
-    their folder and the program on the machine that they are for. Raises NothingRenderedError."""
+    """Write the scripts below `target`. Returns them, and what was skipped. `there`, `iokernel`:
+    their folder and the program on the target machine. Raises NothingRenderedError."""
     options = [*asked.options(), "-S", f"kernel_path={iokernel}"]
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "IOGAUGE_OUTPUT": folder}
@@ -60,7 +59,7 @@ def render(asked: Asked, target: Path, there: str, iokernel: str) -> tuple[list[
             own = collected.place(script.parent)
             path = target / own / collected.SCRIPT
             text = script.read_text().replace(str(script.parent), f"{there}/{own}")
-            # A relative name would have been looked for in the folder of the dry run.
+            # A relative name would be relative to the dry run's folder.
             write_whole(path, text.replace(str(ROOT / iokernel), iokernel))
             permit(path, 0o777)
             written.append(path)
@@ -76,8 +75,8 @@ def skipped(reasons: list[str], selected: int) -> str:
 
 
 def _harmless(folder: Path, words: list[str], site: Path | None) -> list[str]:
-    """The options of a folder that may come from others: tests are ours, and a site file, which
-    runs, is one of `site list`, or `site`. Raises UsageError."""
+    """The options of a folder that may come from others. Tests and site files are executed, so
+    tests must be ours, and the site one of `site list` or `site`. Raises UsageError."""
     sites = [*files(), *([site.absolute()] if site else [])]
     known = {"-C": set(map(str, sites)), "-c": {str(ROOT / "reframe_tests")}}
     at = iter(words)

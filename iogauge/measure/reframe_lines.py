@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ReFrame's own lines: all go to a log, and what they say of the progress to a bar."""
+"""ReFrame's output: all lines go to a log, and progress to a bar."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from iogauge.common.text import one_line
 STATUS = re.compile(r"\[ +([A-Z]+) +\] (?:\( *(\d+)/(\d+)\) )?(.*)")
 STAGED = re.compile(r"==> test failed during '(.*)': test staged in '(.*)'")
 BROKEN = ("FAIL", "ERROR", "XPASS")
-KEPT = 8  # lines that are shown where there is no report
+KEPT = 8  # lines shown if there is no report
 
 
 def short(test: str) -> str:
@@ -24,8 +24,8 @@ def short(test: str) -> str:
 
 
 class Lines:
-    """Of one call of ReFrame, which writes them to the file `log`. `rounds`: those left, with the
-    current one. With -v among its words they go to stdout too."""
+    """The output of one call of ReFrame, in the file `log`. `rounds`: those left, including the
+    current one. With -v, the lines also go to stdout."""
 
     def __init__(self, log: Path, bar: Bar, words: Sequence[str], rounds: int) -> None:
         self.log, self.bar, self.rounds = log, bar, rounds
@@ -45,7 +45,7 @@ class Lines:
         self.read.close()
 
     def look(self) -> None:
-        """At what has come since the last time."""
+        """Read the new lines."""
         if more := self.read.read():
             if self.verbose:
                 print(more, end="", flush=True)
@@ -64,7 +64,7 @@ class Lines:
         if found := STATUS.match(line):
             status, done, total, self.test = found.groups()
             if done:
-                if int(done) < self.done:  # the next round, which may have other cases
+                if int(done) < self.done:  # the next round may have other cases
                     self.before, self.rounds = self.before + self.total, max(self.rounds - 1, 1)
                 self.done, self.total = int(done), int(total)
             if status in ("RUN", *BROKEN):
@@ -73,14 +73,14 @@ class Lines:
             self.bar.say(f"FAILED {short(self.test)}: {_why(found[1], Path(found[2]))}")
 
     def last(self) -> list[str]:
-        """The end of the log, for a call that left nothing else."""
+        """The end of the log, for a call without a report."""
         lines = [line for line in self.log.read_text(errors="replace").splitlines() if line.strip()]
         wrong = [line for line in lines if re.search("error|warning", line, re.IGNORECASE)]
         return (wrong or lines)[-KEPT:]
 
 
 def _why(stage: str, folder: Path) -> str:
-    """And where to look."""
+    """The reason, and the log to read."""
     try:
         why = json_file.read(folder / CASE, CASE)["case"]["fail_reason"]
     except (json_file.Unreadable, KeyError, TypeError):

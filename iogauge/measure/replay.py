@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A program's replay, and its data through other methods: which would have been faster."""
+"""A program's replay, and its data through other methods: would one have been faster?"""
 
 import os
 import random
@@ -19,10 +19,10 @@ from iogauge.measure.iokernel import Stack
 from reframe_tests.machine.leftovers import own_folder
 
 POSIX_CALLS = "posix-calls"  # the replay with pread and pwrite in place of MPI-IO calls
-BEST = 3  # alternatives that are decided: with one more it took more than seven rounds
+BEST = 3  # alternatives in the later rounds: more would need more than seven rounds
 
-At = Callable[[int, int, str], None]  # runs made, runs in all, what runs now
-Known = Mapping[str, tuple[list[str], int]]  # methods' words, and how many processes each keeps
+At = Callable[[int, int, str], None]  # runs done, all runs, what runs now
+Known = Mapping[str, tuple[list[str], int]]  # options of methods, processes that each reserves
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class Runner:
     guard: Guard = field(default_factory=iokernel.guard)
 
     def run(self, other: Alternative, more: Sequence[str] = (), traces: Path | None = None) -> Any:
-        """Its result document; None where it failed, and then `other` says why. With `traces`, each
-        of its accesses is recorded there."""
+        """The result document; None if the run failed, and `other` says why. With `traces`, each
+        access is recorded there."""
         hints = [word for hint in other.hints for word in ("--hint", hint)]
         if traces:
             traces.mkdir()
-        os.sync()  # or the pages of one run would be written while the next is timed
+        os.sync()  # otherwise dirty pages of one run are written while the next is timed
         with own_folder(self.data) as place:
             done = iokernel.run(
                 self.stack, other.processes, [*other.words, *more, *hints, "--dir", str(place)],
@@ -85,8 +85,8 @@ def logged(trace: Trace, planned: Path, options: Sequence[str] = ()) -> Alternat
 
 @dataclass(frozen=True)
 class Others:
-    """What is asked for. `extents`, `steps`: the data, as what_if.make left it. `posix`: the
-    schedule of POSIX calls in place of MPI-IO calls."""
+    """The request. `extents`, `steps`: the data, from what_if.make. `posix`: the schedule with
+    POSIX calls in place of MPI-IO calls."""
 
     extents: Path
     steps: int
@@ -95,7 +95,7 @@ class Others:
     posix: Path | None = None
 
     def alternatives(self, replay: Alternative, trace: Trace, known: Known) -> list[Alternative]:
-        """Those that are asked for; first, with hints, the replay itself, if its calls take any."""
+        """The requested alternatives; with hints, first the replay itself if its calls take any."""
         again = self.hints and any(one.level != POSIX for one in trace.files)
         found = [replace(replay, hints=self.hints, seconds={})] if again else []
         if self.posix and (not self.names or POSIX_CALLS in self.names):
@@ -108,7 +108,7 @@ class Others:
 
 
 def chosen(names: Sequence[str], known: Known) -> list[str]:
-    """The methods of these names (`mpiio`: in each mode), or all. `UsageError` for an unknown
+    """The methods of these names (`mpiio`: each mode), or all. Raises UsageError for an unknown
     one."""
     found: dict[str, None] = {}
     for asked in names or known:
@@ -139,8 +139,8 @@ def flushes(document: Mapping[str, Any]) -> bool:
 
 @dataclass
 class Contest:
-    """`alternatives`: the replay, then the others. `flush`: the log has flushes, so the methods
-    flush too. After a round of all, the `best` fastest go on; that round no longer counts."""
+    """`alternatives`: the replay, then the others. `flush`: whether the methods flush, as the log
+    does. After a round of all, the `best` fastest go on; that round does not count."""
 
     runner: Runner
     alternatives: Sequence[Alternative]
@@ -168,7 +168,7 @@ class Contest:
             )
 
     def _round(self, number: int, todo: list[Alternative], order: random.Random) -> None:
-        """All of them once, in a random order."""
+        """Run all once, in random order."""
         order.shuffle(todo)
         for other in todo:
             self.at(self.made, self.total, f"round {number}: {other.title}")

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""More rounds of the cases that a decision needs, in the same session: the end of `iogauge run`.
+"""More rounds of the cases that a decision needs, in the same session, after `iogauge run`'s first.
 
-One job of each case ranks them and decides nothing about it. So those that could be the fastest,
-and what they are compared with, run again, each round in another order; so do the cases of a
-file system on which the stacks are nearly told apart. ROUNDS in all are enough for an interval of
-95 %, also where the first one chose who runs again. In the first and the last of these rounds the
-peak tests run too, so that a session has them at its beginning, middle and end, and what was
-disturbed: jobs whose own ceiling was below half of the session's peak.
+One job per case ranks the cases but decides nothing. So the candidates for the fastest, and what
+they are compared with, run again, each round in another order; so do the cases of a file system on
+which a decision between stacks is near. ROUNDS in all suffice for a 95 % interval, even though the
+first round selected the cases. The first and last of these rounds include the peak tests, so that a
+session has them at its beginning, middle and end, and disturbed jobs, whose own ceiling was below
+half of the session's peak.
 """
 
 import itertools
@@ -33,11 +33,11 @@ from reframe_tests.machine.stacks import ONLY, only
 
 ROUNDS = PAIRS + 1
 SECONDS = 180.0  # for a whole session
-LEAST = 0.5  # of the first round's time: the later ones may take that in any case
-PART = 1 / 4  # of the later rounds' time, for peak tests and what was disturbed
-TWICE = (0, ROUNDS - 2)  # the rounds that have them
-START = 4.0  # seconds until ReFrame measures
-# Options of the first round that the others have anew, or not: a retry is no round.
+LEAST = 0.5  # of the first round's time: the later rounds may always take that
+PART = 1 / 4  # of the later rounds' time, for peak tests and disturbed jobs
+TWICE = (0, ROUNDS - 2)  # the rounds with peak tests
+START = 4.0  # start-up of ReFrame, in seconds
+# Options of the first round that later rounds set anew or drop: a retry is no round.
 VALUED = ("-n", "--name", "--max-retries", REPORT_OPTION)
 
 Json = dict[str, Any]
@@ -65,7 +65,7 @@ class Job(NamedTuple):
 
 
 def candidates(runs: Sequence[Run]) -> list[Candidate]:
-    """What ran well and moved bytes."""
+    """Cases that succeeded and moved bytes."""
     found: dict[tuple[Any, ...], Candidate] = {}
     for run in runs:
         if run.is_peak or run.verdict != "verified" or run.status != "ok":
@@ -82,9 +82,9 @@ def candidates(runs: Sequence[Run]) -> list[Candidate]:
 
 
 def in_order(found: Sequence[Candidate]) -> list[Job]:
-    """The most needed first: of each group with a default the fastest method to write and the
-    default on the same stack, whose gain is the answer; then the same on the other stacks, and of
-    the file system whose stacks are nearest to a decision all cases; then of all groups the
+    """Jobs in order of need. First, for each group with a default, the fastest method to write and
+    the default on the same stack, whose gain is the answer; then the same on other stacks, and all
+    cases of the file system whose stacks are nearest to a decision; then, for all groups, the
     fastest, the fastest on each other stack, and the fastest to read."""
     groups: dict[tuple[Any, ...], list[Candidate]] = {}
     for one in found:
@@ -96,8 +96,8 @@ def in_order(found: Sequence[Candidate]) -> list[Job]:
 
 
 def _of_stacks(found: Sequence[Candidate]) -> list[Job]:
-    """The cases of each file system and direction in which one round does not tell two stacks
-    apart, the nearest to a decision first."""
+    """The cases of each file system and direction in which one round does not decide between two
+    stacks, the nearest to a decision first."""
     groups: dict[tuple[Any, ...], list[Candidate]] = {}
     for one in found:
         for direction, speeds in one.speeds.items():
@@ -115,7 +115,7 @@ def _of_stacks(found: Sequence[Candidate]) -> list[Job]:
 
 
 def _of_group(of: Sequence[Candidate]) -> list[list[Job]]:
-    """What each question about a group needs, the first question first."""
+    """The jobs that each question about a group needs, in order of the questions."""
     best = max(of, key=lambda one: one.best("write"))
     stacks = sorted({stack for one in of for stack in one.speeds["write"]})
     fastest = max(stacks, key=lambda stack: best.best("write", stack), default="")
@@ -137,8 +137,8 @@ def _on(one: Candidate, stacks: Sequence[str]) -> list[Job]:
 
 
 def twice(table: Table) -> list[list[Job]]:
-    """The peak tests that verified cases are compared with, of a file per process; and jobs whose
-    row has no share as the machine was disturbed."""
+    """The file-per-process peak tests that verified cases are compared with, and jobs whose row has
+    no share because the machine was disturbed."""
 
     def about(row: Row) -> tuple[object, ...]:
         return row.outcome, row.run.fs, row.run.processes, row.run.result and row.run.result.fsync
@@ -151,7 +151,7 @@ def twice(table: Table) -> list[list[Job]]:
 
 
 def without(words: Sequence[str]) -> list[str]:
-    """ReFrame's options but for those that the later rounds have anew."""
+    """ReFrame's options without those that later rounds set anew."""
     kept: list[str] = []
     drop = False
     for word in words:
@@ -165,7 +165,7 @@ def without(words: Sequence[str]) -> list[str]:
 
 
 def merge(first: Json, more: Json, name: str) -> Json:
-    """A session with the runs of another one, whose folder is `name`, as its next rounds."""
+    """Merge the runs of another session, whose folder is `name`, as the next rounds."""
     info, runs = first["session_info"], [*first["runs"]]
     for again in more["runs"]:
         number = len(runs)
@@ -185,7 +185,7 @@ def merge(first: Json, more: Json, name: str) -> Json:
 
 
 def run(child: Child, words: Sequence[str], output: Path, done: Measured, seconds: float) -> int:
-    """The rounds after the first, added to its report; their status."""
+    """Run the rounds after the first and add them to its report. Returns their status."""
     if done.report is None or not done.ran:
         return 0
     data = json_file.read(done.report)
@@ -204,7 +204,7 @@ def run(child: Child, words: Sequence[str], output: Path, done: Measured, second
     room = (jobs - len(TWICE) * len(also)) / (ROUNDS - 1)
     chosen = needed[: max(int(room), 2)]
     if len(chosen) < 2:
-        return 0  # nothing to decide between
+        return 0  # nothing to decide
     also = [job for job in also if job not in chosen]
     tests, again = (len({*also, *chosen} & {*of}) for of in (peaks, slow))
     what = [f"{ROUNDS - 1} more rounds of the {len(chosen)} jobs that can decide an answer"]
@@ -215,7 +215,7 @@ def run(child: Child, words: Sequence[str], output: Path, done: Measured, second
     for job in (*chosen, *also):
         stacks.setdefault(hashes[job.case], []).append(job.stack)
     names = [word for number in stacks for word in ("-n", f"/{number}")]
-    names.append(f"--reruns={ROUNDS - 2}")  # of one session, which starts once
+    names.append(f"--reruns={ROUNDS - 2}")  # one session, started once
     some = [",".join(map(str, TWICE)), *(f"{hashes[job.case]}:{job.stack}" for job in also)]
     variables = {ONLY: only(stacks), order.SOME: " ".join(some)}
     more = measure(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One session: ReFrame, then the store, the page and the first screen of this very run; or rounds
-of two stacks, compared.
+"""One session: ReFrame, then the store, the page and the first screen of this run; or rounds of
+two stacks, compared.
 
-The exit status is ReFrame's own; where that is 0, the first other one of the steps after it; 1
-where nothing was measured, 2 where nothing was selected, 128 + N after signal N.
+The exit status is ReFrame's; if that is 0, the first other one of the later steps; 1 if nothing was
+measured, 2 if nothing was selected, 128 + N after signal N.
 """
 
 from collections.abc import Sequence

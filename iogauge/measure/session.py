@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One session of ReFrame under its own name: what `iogauge run` and `iogauge claims --run` do.
 
-The session that is shown, stored or compared afterwards is the one whose report `measure` returns,
-never "the last one". Ctrl-C, SIGTERM and the end of `make` end ReFrame; what had finished by then
-is kept. A guard (iogauge/common/guard.py) does the same where this process itself is killed.
+The session that is printed, stored or compared afterwards is the one whose report `measure`
+returns, never "the last one". Ctrl-C, SIGTERM and the end of `make` end ReFrame; finished cases are
+kept. A guard (iogauge/common/guard.py) does the same if this process itself is killed.
 """
 
 import ctypes
@@ -36,11 +36,11 @@ from reframe_tests.machine import leftovers
 REFRAME = str(Path(sys.executable).parent / "reframe")
 REPORT_OPTION = "--report-file"
 NOTHING_SELECTED, NOTHING_MEASURED = 2, 1
-# How long ReFrame may take to cancel its jobs and write its report after a signal, in seconds; and
-# how long the processes of its jobs may take to end after it was killed.
+# Seconds that ReFrame may take to cancel its jobs and write its report after a signal, and that the
+# processes of its jobs may take to end after it was killed.
 PATIENCE, JOBS_PATIENCE = 60, 20
 PR_SET_PDEATHSIG = 1
-NEWEST = 3  # sessions in whose file systems the next start looks for what killed jobs left
+NEWEST = 3  # sessions in whose file systems the next start looks for files of killed jobs
 
 
 def say(text: str) -> None:
@@ -62,12 +62,12 @@ def given_report(words: Sequence[str]) -> Path | None:
 
 
 def draws_order(words: Sequence[str]) -> bool:
-    """Whether the order of the tests is left to chance; ReFrame's own random order is."""
+    """Whether the order of the tests is random; unless the user chose ReFrame's own order."""
     return _given(words, "--exec-order") in (None, "random")
 
 
 def _given(words: Sequence[str], option: str) -> str | None:
-    """The value of an option of ReFrame's; the last one counts, as for ReFrame."""
+    """The value of an option of ReFrame; the last one wins, as for ReFrame."""
     found = None
     for word, after in zip(words, [*words, ""][1:], strict=True):
         if word == option and after:
@@ -78,18 +78,18 @@ def _given(words: Sequence[str], option: str) -> str | None:
 
 
 def end_with(parent: int | None) -> None:
-    """This process gets SIGTERM when the one that started it is gone, whichever way. `parent`: who
-    that was, of `make` its own number, in case that it is gone already."""
+    """Have this process get SIGTERM when its parent is gone. `parent`: the parent's pid, as `make`
+    gave it, in case it is gone already."""
     try:
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     except (OSError, AttributeError):
-        return  # another system than Linux
+        return  # not Linux
     if parent and parent not in processes.ancestors(os.getpid()):
         raise SystemExit(128 + signal.SIGTERM)
 
 
 class Child:
-    """ReFrame, or a step before or after it: signals that come here end it, and are remembered."""
+    """ReFrame, or a step before or after it. Signals to this process end it, and are remembered."""
 
     def __init__(self, hold: Sequence[int] = ()) -> None:
         self.signal = 0
@@ -103,7 +103,7 @@ class Child:
         again, self.signal = bool(self.signal), self.signal or number
         if self.running is None:
             raise SystemExit(128 + number)
-        # ReFrame cleans up after SIGINT alone; at Ctrl-C the terminal has sent it already.
+        # ReFrame cleans up only after SIGINT; at Ctrl-C the terminal has sent it already.
         if again:
             self.running.kill()
         elif number != signal.SIGINT or os.getpgid(0) != os.getpgid(self.running.pid):
@@ -112,8 +112,8 @@ class Child:
     def run(
         self, command: Sequence[str], environment: dict[str, str], lines: Lines | None = None
     ) -> int:
-        """Its exit status, as a shell says it; by then all that it had started has ended. `lines`:
-        where its output goes."""
+        """Run to the end. Returns the exit status as a shell reports it; all that it started has
+        ended then. `lines`: takes its output."""
         reader, writer = os.pipe()
         hold = [*self.hold, writer]
         self.running = subprocess.Popen(
@@ -137,7 +137,7 @@ class Child:
         return 128 - status if status < 0 else status
 
     def analysis(self, *words: str) -> int:
-        """A command of iogauge, also where one stands in another folder than the checkout."""
+        """Run a command of iogauge, whatever the current folder."""
         places = [str(paths.ROOT), os.environ.get("PYTHONPATH", "")]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))}
         return self.run([sys.executable, "-m", "iogauge", *words], environment)
@@ -145,7 +145,7 @@ class Child:
 
 @dataclass(frozen=True)
 class Measured:
-    """What became of a session. `report` is None where ReFrame left none."""
+    """The result of a session. `report` is None if ReFrame wrote none."""
 
     name: str
     status: int
@@ -155,7 +155,7 @@ class Measured:
 
 
 def cases_of(data: Any) -> list[Any]:
-    """Of a report, without fixtures."""
+    """The cases of a report, without fixtures."""
     return [case for run in data["runs"] for case in run["testcases"] if not case.get("fixture")]
 
 
@@ -183,9 +183,9 @@ def measure(
     variables: Mapping[str, str] | None = None,
     rounds: int = 1,
 ) -> Measured:
-    """Run `reframe WORDS -r`. The status is 0 only where something was measured, and all of it was
-    right; else the reason was said. `part`: of a session that has a report, where no other looks
-    for sessions. `variables`: of the environment, more of them. `rounds`: of each case."""
+    """Run `reframe WORDS -r`. The status is 0 only if something was measured and all of it was
+    right; otherwise the reason was printed. `part`: a part of a session that has a report already.
+    `variables`: added to the environment. `rounds`: of each case."""
     name = new_name()
     place = output / "reports" / ("rounds" if part else "")
     given, own = given_report(words), place / f"run-report-{name}.json"
@@ -214,7 +214,7 @@ def measure(
                 child.analysis("store", "recover", name)
         return Measured(name, _status(child, status or NOTHING_SELECTED))
     data["session_info"][SEED_KEY] = seed
-    for path in dict.fromkeys((own, report)):  # by the first `store recover` knows that it ended
+    for path in dict.fromkeys((own, report)):  # the first tells `store recover` that it has ended
         write_whole(path, json.dumps(data, indent=1) + "\n")
     ran, selected = count(data)
     if not ran:
@@ -229,8 +229,8 @@ def _status(child: Child, status: int) -> int:
 
 @contextmanager
 def alone(what: str, parent: int | None) -> Iterator[Child]:
-    """Hold the locks, and store what killed sessions had finished; that this fails is said, and no
-    reason not to measure."""
+    """Hold the locks, and store the finished cases of killed sessions. If that fails, say so and
+    measure all the same."""
     end_with(parent)
     try:
         with lock.measuring(what, lock.both(paths.output()), say) as handles:

@@ -25,7 +25,7 @@ def files() -> list[Path]:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """Its site_configuration. Raises ReframeError, also where there is none."""
+    """The file's site_configuration. Raises ReframeError, also if there is none."""
     found = runpy.run_path(str(path)).get("site_configuration")
     if not isinstance(found, dict):
         raise ReframeError("no site_configuration; see docs/reference/site-file.md")
@@ -33,7 +33,7 @@ def load(path: Path) -> dict[str, Any]:
 
 
 def runs_here(path: Path) -> bool:
-    """Without a batch system, on this machine itself. What cannot be loaded is ReFrame's to say."""
+    """Whether jobs run on this machine, without a batch system. ReFrame reports load errors."""
     try:
         systems = load(path)["systems"]
     except Exception:
@@ -78,7 +78,7 @@ class Asked:
         return self.site.stem == LOCAL
 
     def options(self) -> list[str]:
-        """All but what ReFrame is to do with the tests."""
+        """All options except ReFrame's action."""
         found = [] if _has(self.words, "-C", "--config-file") else ["-C", str(self.site)]
         found += [] if _has(self.words, "--system") else ["--system", self.system]
         if not _has(self.words, "-c", "--checkpath"):

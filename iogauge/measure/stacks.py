@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stacks of this machine: which there are, and how one is installed."""
+"""The stacks of this machine, and how to install one."""
 
 import re
 import subprocess
@@ -18,14 +18,13 @@ ABI_BUILD = BUILDS / "abi"
 
 
 def lacking(name: str) -> str:
-    """What the stack needs and does not find here, without which nothing of it runs; empty:
-    nothing."""
+    """What the stack lacks here and cannot run without; empty: nothing."""
     shown = SimpleNamespace(**{"extras": {}, **kernels.environ(name)})
     return needs.missing(shown, ["build", "mpi"]) or ""
 
 
 def libraries(name: str) -> tuple[list[str], list[str]]:
-    """Its features that this machine has all needs of, and those that it lacks some of."""
+    """Its features whose needs this machine meets, and those whose needs it does not."""
     shown = SimpleNamespace(**{"extras": {}, **kernels.environ(name)})
     asked = [one for one in shown.features if one in shown.extras.get("needs", {}) and one != "mpi"]
     there = [one for one in asked if not needs.missing(shown, [one])]
@@ -33,7 +32,7 @@ def libraries(name: str) -> tuple[list[str], list[str]]:
 
 
 def known() -> list[str]:
-    """The machine's own, and installed releases and wheels."""
+    """The machine's own stacks, and installed releases and wheels."""
     own = list(debian.MPIS)
     releases = sorted(path.parent.name for path in (debian.LOCAL / "releases").glob("*/stamp"))
     wheels = sorted(path.name for path in (debian.LOCAL / "wheels").glob("*-*") if path.is_dir())
@@ -45,8 +44,8 @@ def known() -> list[str]:
 
 
 def install(names: list[str]) -> None:
-    """What each stack needs beyond set-up; what is in place is left alone. A release by its own
-    name (`trixie`) is installed with both of its MPIs. Raises an AnalysisError."""
+    """Install what each stack needs beyond set-up, unless it is there. A release by its own name
+    (`trixie`) is installed with both of its MPIs. Raises an AnalysisError."""
     if not is_checkout():
         why = lacking(names[0]) or "an installed iogauge has no set-up of stacks"
         raise UsageError(f"{why}; expected prefix:FOLDER, such as {wheels.PREFIX}/opt/openmpi")
@@ -69,7 +68,7 @@ def install(names: list[str]) -> None:
 
 
 def _release(name: str) -> str:
-    """The release of a stack, or of that name; empty for the machine's own. Raises UsageError."""
+    """The release of a stack, or of that name; empty for the machine's. Raises UsageError."""
     if re.fullmatch(r"[a-z]+", name) and name not in debian.MPIS:
         if nearest(name, debian.MPIS):
             raise UsageError(f"stack {unknown(name, debian.MPIS)}")

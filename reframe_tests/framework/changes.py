@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where a series of measurements changes its level. Pure functions."""
+"""Finds a change of level in a series of measurements. Pure functions."""
 
 import math
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean
 
-LEAST_DROP = 0.1  # of the level before: less is not a cliff
+LEAST_DROP = 0.1  # relative to the level before; a smaller drop is no cliff
 
 
 @dataclass(frozen=True)

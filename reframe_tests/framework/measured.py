@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A run's measurements as ReFrame's performance variables, and what is expected here."""
+"""A run's measurements as ReFrame's performance variables, and their references."""
 
 import re
 from pathlib import Path
@@ -47,7 +47,7 @@ Figures = dict[str, tuple[float, str]]
 
 
 def figures_of(document: dict[str, Any]) -> Figures:
-    """Name: (value, unit), for everything the run measured."""
+    """Everything that the run measured, as name: (value, unit)."""
     summary = document["summary"]
     known = {name: (summary.get(name), unit) for name, unit in SUMMARY.items()}
     known |= {name: (seconds, "s") for name, seconds in _stretch_times(document).items()}
@@ -86,7 +86,7 @@ class Measured(rfm.RegressionTestPlugin):
 
     @run_before("performance", always_last=True)
     def set_reference(self) -> None:
-        """What this system's own history expects (references/sites/SYSTEM.yaml), if anything."""
+        """Set the reference from the system's history (references/sites/SYSTEM.yaml), if any."""
         hints = " ".join(sorted(f"{key}={value}" for key, value in self.all_hints().items()))
         partition, name = self.current_partition.name, re.sub(r" %\.repeat_no=\S*", "", self.name)
         stack = self.current_environ.name

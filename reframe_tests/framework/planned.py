@@ -29,7 +29,7 @@ class Planned(IoBenchmark):
         raise NotImplementedError
 
     def in_quick(self) -> bool:
-        """`iogauge run` includes what the user asked for."""
+        """Whether `iogauge run` includes it: the user asked for it."""
         return True
 
     @run_after("init")
@@ -44,7 +44,7 @@ class Planned(IoBenchmark):
         self.keep_files = [*self.keep_files, self.kept]
 
     def plan_once(self) -> None:
-        """When it is first needed: by then the test's folder exists."""
+        """Plan on first use, when the test's folder exists."""
         if not self.made and not self.cannot:
             try:
                 self.made = self.plan(Path(self.stagedir) / self.kept)

@@ -121,7 +121,7 @@ class TraceChecks(rfm.RegressionTestPlugin):
             (stage / LEDGER).write_text(json.dumps(data, indent=1) + "\n")
 
     def outside(self) -> Outside | None:
-        """What was seen of the job; None if it was not seen."""
+        """What the harness saw of the job; None if nothing."""
         if not self.began:
             return None
         (began, since), local = self.began, self.current_partition.scheduler.is_local
@@ -141,7 +141,7 @@ class TraceChecks(rfm.RegressionTestPlugin):
                 raise Wrong(complaint)
 
     def who_wrote_it(self) -> str:
-        """Appended to the message of a run with wrong bytes: the command that names who raced."""
+        """A hint for runs with wrong bytes: the command that finds racing processes."""
         stage = Path(self.stagedir)
         try:
             wrong = load(stage / DOCUMENT)["verification"]["first"]

@@ -125,7 +125,7 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
 
     @run_after("setup")
     def look_if_it_is_known(self) -> None:
-        """If the stack is missing nothing is run, as nothing is built: each test says why."""
+        """Run nothing if the stack is missing: each test gives the reason."""
         with suppress(OSError):
             told = hashlib.sha256(self.kernels.program.read_bytes()).hexdigest()
             self.stamp = builds() / "noticed" / told
@@ -158,7 +158,7 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
             flip = f"flip {folder} {draw.randrange(2**31)} {pattern}"
             programs += [
                 self.one(same, "--write-only", f"{pattern}-written.json", [f"mkdir {folder}"]),
-                # Its finding is an error status: the script goes on.
+                # The reader exits with an error status when it finds the byte: go on.
                 self.one(same, "--read-only", f"{pattern}-read.json", [flip, "set +e"], ["set -e"]),
             ]
         return {

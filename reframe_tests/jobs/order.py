@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The order of a session's tests, drawn by chance: in each round anew, and of each test the order
-of its stacks. Else what a job gains or loses by its place would be part of every comparison."""
+"""The random order of a session's tests, and of the stacks of each test, drawn anew in each round.
+Otherwise any effect of a job's place would be part of every comparison."""
 
 import itertools
 import os
@@ -17,7 +17,7 @@ KEPT = "_iogauge_wrapped"
 
 
 def seed() -> int | None:
-    """By which the order is drawn."""
+    """The seed of the order."""
     text = os.environ.get(SEED, "")
     return int(text) if text else None
 
@@ -39,7 +39,7 @@ def _keeps_its_place(case: Any) -> bool:
 
 
 def of_round(cases: Iterable[Any], number: int) -> list[Any]:
-    """Those that run in a round, the first of which is 0."""
+    """The cases that run in a round; the first round is 0."""
     numbers, _, jobs = os.environ.get(SOME, "").partition(" ")
     kept = []
     for case in cases:
@@ -53,7 +53,7 @@ def of_round(cases: Iterable[Any], number: int) -> list[Any]:
 
 
 def draw() -> None:
-    """From now on, where the environment has a seed."""
+    """Have ReFrame use the random order, if the environment has a seed."""
     run_all = Runner._runall
     if (seed() is None and not os.environ.get(SOME)) or hasattr(run_all, KEPT):
         return

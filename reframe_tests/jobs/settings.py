@@ -42,7 +42,7 @@ def misplaced(
 
 
 def refuse_unknown() -> None:
-    """From now on, when all tests are loaded."""
+    """Have ReFrame check the settings once all tests are loaded."""
     load_all = RegressionCheckLoader.load_all
     if hasattr(load_all, KEPT):
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A site file's texts as words of a job script: none of them runs as a command."""
+"""Quotes a site file's texts for a job script: none of them runs as a command."""
 
 import re
 
@@ -11,7 +11,7 @@ VARIABLE = re.compile(r"\$(?=[A-Za-z_]|\{[A-Za-z_][A-Za-z0-9_]*\})")
 
 
 def one_line(text: object) -> str:
-    """For a comment: line breaks become blanks."""
+    """Text for a comment: line breaks become blanks."""
     return CONTROL.sub(" ", str(text))
 
 

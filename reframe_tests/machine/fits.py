@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Is there room for a run: on its file system, in the memory of its nodes, in its time limit?"""
+"""Whether a run fits on its file system, into the memory of its nodes and into its time limit."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ class Fits(Placed):
         return self.share_of_a_dump()
 
     def buffer_must_be_whole(self) -> bool:
-        """Others would wait while a piece is filled: iokernel refuses to reuse a buffer then."""
+        """Whether others would wait while a piece is filled: iokernel then needs a whole buffer."""
         return bool(self.servers())
 
     def bytes_of_a_repeat(self) -> int:

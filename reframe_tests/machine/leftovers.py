@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What killed jobs left in a file system: found and removed when a session begins there and ends.
+"""Finds and removes files of killed jobs in a file system, when a session begins and ends there.
 
 A job's script creates a folder `iogauge.HOST.PID.TIME` with a marker that names its owner (MARKER:
 host and machine, process, start time, boot of the machine, PID namespace, batch job or `-`). Only a

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks a site file beyond ReFrame's own schema: each problem names the key and what is right.
+"""Checks a site file beyond ReFrame's schema; each problem names the key and what is right.
 
 Used by `common.checked`; a typo in `extras` would otherwise be ignored, and the wrong thing
 measured. Types and forms are in site.schema.json, whose `right` ends the sentence "... is not ...";
@@ -40,7 +40,7 @@ def problems(site: Any) -> Iterator[str]:
 
 
 def of_types(site: Any, schema: Any = SCHEMA) -> Iterator[str]:
-    """Against the schema, or a part of it."""
+    """Problems against the schema, or a part of it."""
     for error in Draft202012Validator(schema).iter_errors(site):
         yield from said(site, error)
 
@@ -83,7 +83,7 @@ def place(site: Any, path: list[str | int]) -> str:
     return ".".join(map(str, path)) or "site_configuration"
 
 
-# What a manual's example has as the account to charge.
+# Placeholder account names from manuals.
 PLACEHOLDER = re.compile(
     r"(-A|-P|--account|account_no)[ =]+<?((my|your)[-_]?)?(project|account|allocation)>?$", re.I
 )
@@ -98,7 +98,7 @@ def of_meaning(site: dict[str, Any]) -> Iterator[str]:
 
 
 def of_modules(system: dict[str, Any], environs: dict[str, Any]) -> Iterator[str]:
-    """ReFrame silently drops them if it knows of no modules system."""
+    """Modules without a modules system, which ReFrame would silently drop."""
     if system.get("modules_system", "") not in NO_MODULES:
         return
     right = (
@@ -170,7 +170,7 @@ def of_entry(at: str, entry: dict[str, Any]) -> Iterator[str]:
 
 
 def of_ceph(at: str, count: int, size: int) -> Iterator[str]:
-    """CephFS has no word for "all", and refuses other sizes, in the job."""
+    """CephFS has no stripe count for "all", and would refuse other sizes in the job."""
     if count < 1:
         yield f"{at}.count: {count} is not a number of objects, 1 or more"
     if size % CEPH_UNIT or not size:

@@ -86,7 +86,7 @@ class Debian:
         return [self.need(f"mpicc.{mpi}", development), self.need(f"mpiexec.{mpi}", runtime)]
 
     def extras(self) -> dict[str, Any]:
-        """What only a release in a root folder has."""
+        """Extras of a release in a root folder."""
         if not self.release:
             return {}
         return {
@@ -121,7 +121,7 @@ def pnetcdf_features(debian: Debian) -> list[str]:
 
 
 def cgns_features(debian: Debian, mpi: str) -> list[str]:
-    """With calls that write several arrays at once, if the CGNS that was built has them."""
+    """The feature of writing several arrays at once, if the built CGNS has it."""
     return ["cgns", *(["cgns-multi"] if has_cgns_multi(debian.prefix(mpi)) else [])]
 
 

@@ -19,9 +19,9 @@ from reframe.core import logging
 from reframe.core.exceptions import ConfigError
 
 URL, AUTHORIZATION = "IOGAUGE_HTTPJSON_URL", "IOGAUGE_HTTPJSON_AUTHORIZATION"
-SECONDS = 10  # a server that answers later counts as down
+SECONDS = 10  # seconds; a slower server counts as down
 
-# Of a document; and what ReFrame calls those that have another name in a record.
+# Fields of a document, and their names in ReFrame's records if different.
 FIELDS = (
     *("system", "partition", "stack", "case", "pattern", "method", "mode", "scale", "fs"),
     *("processes", "caches", "ledger", "result", "job"),
@@ -71,8 +71,8 @@ def mapping() -> dict[str, Any]:
 
 
 def _never_wait() -> None:
-    """ReFrame's handler would wait for ever for a server that accepts a document and never
-    answers."""
+    """Add a time-out: ReFrame's handler would wait for ever for a server that accepts a document
+    but never answers."""
 
     class Patient:
         post = staticmethod(functools.partial(requests.post, timeout=SECONDS))

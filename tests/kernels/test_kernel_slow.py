@@ -110,7 +110,7 @@ def test_each_50th_write_20_ms_slower(
     text, rows = why(folder, capsys)
     assert {"slow calls"} <= {row["kind"] for row in rows}
     assert accused(rows) == set()
-    assert "of 100 calls one took 0.02" in text
+    assert "one call in 100 took 0.02" in text
 
 
 def test_one_repeat_decides_nothing_and_its_slowest_process_is_known(

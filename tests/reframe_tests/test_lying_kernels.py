@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 TEST = {"readdir": "Metadata"}
 REFUSED = {
     "one_repeat": ("posix", "bytes were verified (2 repeats of"),
-    "faster": ("mpiio:collective", "not as the trace shows it"),
+    "faster": ("mpiio:collective", "contradicted by the trace"),
     "bandwidth": ("posix", "repeat 0, write: the bandwidth is"),
     "cold": ("posix", "caches are said to be 'dropped'"),
     "ceilings": ("posix", "the ceilings (and direct writing) would have taken"),

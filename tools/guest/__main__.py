@@ -3,9 +3,9 @@
 
     python -m tools.guest [--minutes N] [--memory MIB] [--keep FOLDER] -- COMMAND...
 
-The guest's root is this machine's, read-only; what is written there goes to its memory, and is gone
-with it. It has no network but its own loopback. $IOGAUGE_OUTPUT is a folder on its own disk,
-and is copied to FOLDER at the end. Exit status: the command's; 125 where there was no guest.
+The guest's root is this machine's, read-only; writes go to its memory and are lost with it. It has
+no network but its own loopback. $IOGAUGE_OUTPUT is a folder on its own disk, and is copied to
+FOLDER at the end. Exit status: the command's; 125 where there was no guest.
 
 Its kernel is Debian's, unpacked below .local/guest and not installed: the package would make an
 initramfs and ask for a boot loader on this machine.
@@ -31,17 +31,17 @@ from tools.mounted_fs.processes import MARK, CannotMount, check_own, make_image,
 
 NO_GUEST = 125
 DISK_BYTES = 16 * 2**30  # sparse
-START_AND_END = 180  # seconds that the guest may take besides its command, without KVM too
+START_AND_END = 180  # seconds for the guest besides its command, also without KVM
 LEAST_MEMORY = 3072  # MiB
-PROBE = "iogauge.probe"  # first.sh says it back
+PROBE = "iogauge.probe"  # first.sh prints it
 PROBE_SECONDS = 15
 
 META = "linux-image-amd64"
 FOLDER = ROOT / ".local" / "guest"
 BUSYBOX = Path("/bin/busybox")
-FIRST = Path(__file__).parent / "first.sh"  # what runs before the root is there
+FIRST = Path(__file__).parent / "first.sh"  # runs before the root is mounted
 
-# What the guest needs to see its root; all else is loaded from there.
+# Modules needed to mount the root; all others are loaded from there.
 MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_blk", "ext4")
 
 COMMANDS = ("qemu-system-x86_64", "depmod", "busybox", "mkfs.ext4", "apt-get")
@@ -58,12 +58,12 @@ class Kernel:
 
 
 def lacking() -> str:
-    """What the machine lacks for a guest, or nothing. Looks, and makes nothing."""
+    """What the machine lacks for a guest; empty if nothing. Changes nothing."""
     return Needs(COMMANDS).lacking_commands(Machine())
 
 
 def kernel() -> Kernel:
-    """The one that is unpacked here, else Debian's newest (70 MB)."""
+    """The unpacked kernel, else Debian's newest (a download of 70 MB)."""
     here = sorted(FOLDER.glob("linux-image-*/boot/vmlinuz-*"))
     if here:
         return Kernel(here[-1].name.removeprefix("vmlinuz-"), here[-1].parents[1])
@@ -85,7 +85,7 @@ def kernel() -> Kernel:
 
 
 def modules_in_order(linux: Kernel) -> list[Path]:
-    """`MODULES` with all that they depend on, in an order in which they can be loaded."""
+    """`MODULES` with their dependencies, in load order."""
     found: dict[Path, None] = {}
     for module in MODULES:
         where = ("-d", linux.tree, "-S", linux.version)
@@ -121,7 +121,7 @@ def initramfs(linux: Kernel, folder: Path) -> Path:
 
 
 def default_memory() -> int:
-    """MiB: what is written besides the disk is in it."""
+    """MiB; it also holds all writes outside the disk."""
     return max(LEAST_MEMORY, memory() // 3)
 
 
@@ -142,7 +142,7 @@ def parse(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
 
 
 def machine(accelerator: str, linux: Kernel, archive: Path, words: str) -> list[str]:
-    """QEMU without devices, which dies with this process."""
+    """The QEMU command, without devices; it dies with this process."""
     return [
         *("setpriv", "--pdeathsig", "KILL", "--", "qemu-system-x86_64"),
         *("-accel", accelerator, "-cpu", "max"),
@@ -153,7 +153,7 @@ def machine(accelerator: str, linux: Kernel, archive: Path, words: str) -> list[
 
 
 def accelerator(linux: Kernel, archive: Path) -> str:
-    """KVM where a guest comes up with it, which /dev/kvm alone does not prove; else emulation."""
+    """KVM if a guest boots with it, which /dev/kvm alone does not prove; else emulation."""
     if os.access("/dev/kvm", os.R_OK | os.W_OK):
         words = machine("kvm", linux, archive, PROBE)
         try:
@@ -194,12 +194,12 @@ def prepare(work: Path, command: list[str], seconds: int) -> None:
 
 
 def stop(number: int, _: object) -> None:
-    """So that what was made is removed, also where somebody ends this process."""
+    """Remove everything made, also if this process is killed."""
     raise SystemExit(128 + number)
 
 
 def boot(words: list[str], seconds: int) -> None:
-    """To its end; its console is ours. One that does not end is ended."""
+    """Boot the guest and wait for its end, on this console. A hung guest is killed."""
     most = seconds + START_AND_END
     try:
         subprocess.run(words, stdin=subprocess.DEVNULL, timeout=most, check=False)
@@ -208,7 +208,7 @@ def boot(words: list[str], seconds: int) -> None:
 
 
 def run_in(command: list[str], minutes: int, mib: int, keep: Path) -> int:
-    """The command's exit status; `CannotMount` where it did not run to its end."""
+    """The command's exit status. Raises CannotMount if it did not finish."""
     if missing := lacking():
         raise CannotMount(missing)
     check_own(keep)

@@ -4,10 +4,10 @@
     python -m tools.mounted_fs [--local] [--guest] [--scale smoke|laptop] [--tests quick|few|all]
                                [--claim ID] [NAME ...] [-- REFRAME OPTIONS]
 
-Without names: all of table.py; `--local`: those without servers. What cannot be mounted is
-listed with the reason. What only another kernel can mount is mounted in a guest (tools/guest), by
-this command once more; `--guest`: all, so that a session has both. Exit status 1 where a case fails
-on a file system that was mounted, or where nothing could be mounted.
+Without names: all of table.py; `--local`: those without servers. File systems that cannot be
+mounted are listed with the reason. Those that need another kernel are mounted in a guest
+(tools/guest), which runs this command; `--guest`: all of them, for one session. Exit status 1 if a
+case fails on a mounted file system, or if nothing could be mounted.
 
 Everything happens in new mount and process namespaces, and servers in a network namespace
 besides: no other process sees the mounts, the servers' address is nobody else's, and when this
@@ -39,22 +39,22 @@ from tools.mounted_fs.table import KINDS
 
 SPACES = ("--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
 
-# How long a session may take to unmount, and the kernel to clean up behind it.
+# Seconds for a session to unmount, and for the kernel to clean up after it.
 PATIENCE = 60.0
 CLEAN_UP = 10.0
 
-# A user who is not root, or a root without rights, may be root of a user namespace, where at least
-# tmpfs can be mounted.
+# Without rights of root, a user may be root of a user namespace, where at least tmpfs
+# can be mounted.
 UNSHARE = ((), ("--user", "--map-root-user"))
 
 
 def command(options: tuple[str, ...]) -> list[str]:
-    """What goes in front of a command to run it in namespaces; it dies with this process."""
+    """The prefix that runs a command in namespaces; it dies with this process."""
     return ["setpriv", "--pdeathsig", "KILL", "--", "unshare", *options, *SPACES]
 
 
 def namespaces() -> list[str]:
-    """The first of them that works here; `CannotMount` says why there is none."""
+    """The first kind of namespaces that works here. Raises CannotMount if none does."""
     reasons = []
     for options in UNSHARE:
         try:
@@ -117,14 +117,14 @@ def left_behind(folder: Path) -> list[str]:
         try:
             image = file.read_text().strip()
         except OSError:
-            continue  # it was detached meanwhile
+            continue  # detached meanwhile
         if image.startswith(inside):
             left.append(f"loop device {file.parts[3]} of {image}")
     return left
 
 
 def remove(folder: Path) -> None:
-    """Once nothing is mounted there any more; `SystemExit` where something stays."""
+    """Remove it once nothing is mounted there. Raises SystemExit if something remains."""
     end = time.monotonic() + CLEAN_UP
     while left := left_behind(folder):
         if time.monotonic() > end:
@@ -134,7 +134,7 @@ def remove(folder: Path) -> None:
 
 
 def run_session(options: Options, front: list[str]) -> int:
-    """In its namespaces. A signal to us is handed on; one who does not heed it is killed."""
+    """Run a session in its namespaces. Signals are passed on; if ignored, it is killed."""
     words = [sys.executable, "-m", "tools.mounted_fs.session", json.dumps(asdict(options))]
     session = subprocess.Popen([*front, *words], cwd=ROOT, start_new_session=True)
     caught: list[int] = []
@@ -183,7 +183,7 @@ def main(words: list[str]) -> int:
     status = run_here(replace(asked, names=here), output) if here else 0
     if away and status < 128:
         there = in_guest.run(away, asked.words, output.with_name("guest"))
-        # As on this machine: what cannot be mounted is no failure beside something that was.
+        # As on this machine: a failed mount is no error if another succeeded.
         status = status or (there if there is not None else 0 if here else 1)
     return status
 

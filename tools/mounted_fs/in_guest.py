@@ -16,9 +16,9 @@ from tools.mounted_fs.processes import CannotMount, orangefs
 from tools.mounted_fs.site import BUILDS as OF_SITE
 
 VARIABLE = "IOGAUGE_GUEST"  # set in a guest (tools/guest/inside.sh)
-MINUTES = 120  # then the guest is ended
+MINUTES = 120  # after which the guest is killed
 
-# Where the guest has its own folders, and does not see the host's.
+# Folders of the guest's own, which hide the host's.
 HIDDEN = ("/tmp", "/run", "/dev", "/proc", "/sys")
 
 
@@ -27,8 +27,8 @@ def is_here() -> bool:
 
 
 def run(kinds: Sequence[Kind], words: Callable[[list[str]], list[str]], output: Path) -> int | None:
-    """The command on each of `kinds` that can be, and a row with the reason for each other.
-    `words`: what follows from their names. None where there was nothing to start a guest for."""
+    """Run the command on each of `kinds` that can be mounted; the others get a row with the reason.
+    `words`: options after the names. None if there was nothing to do."""
     machine = Machine()
     reasons = {
         kind.name: reason
@@ -57,7 +57,7 @@ def run(kinds: Sequence[Kind], words: Callable[[list[str]], list[str]], output: 
 
 
 def built_here() -> Path:
-    """The folder of all stacks' kernels: emulated processors would take ten minutes for each."""
+    """The folder of prebuilt kernels: an emulated processor takes ten minutes for each."""
     folder = BUILDS / "guest"
     for stack in (entry["name"] for entry in local.site_configuration["environments"]):
         if not kernels.missing(stack):
@@ -66,7 +66,7 @@ def built_here() -> Path:
 
 
 def hidden() -> str | None:
-    """Why the guest would not find what it needs, or None."""
+    """What the guest would not see but needs, or None."""
     for path in (ROOT, *map(Path, orangefs())):
         for folder in HIDDEN:
             if path.is_relative_to(folder):

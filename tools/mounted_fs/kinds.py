@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a row of the table of file systems (table.py) is made of: what /proc/mounts must show, what
-the machine must have, and how the file system is made, mounted and unmounted."""
+"""Rows of the table of file systems (table.py): the type that /proc/mounts must show, the needs,
+and how the file system is made, mounted and unmounted."""
 
 import subprocess
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from tools.mounted_fs.processes import CannotMount, Servers, find, make_image, r
 
 MIB = 2**20
 
-# Where a file system's module has another name, and no alias.
+# Modules with another name than their file system, and no alias.
 MODULES = {"pvfs2": "orangefs"}
 
-# For each scale, what an image must hold: a run's files twice over (the ceilings' lie beside them),
-# and the least that mkfs.xfs takes is 300 MiB.
+# Size of an image by scale: twice a run's files (the ceilings' are extra), and at least the 300 MiB
+# that mkfs.xfs needs.
 IMAGE_BYTES = {"smoke": 512 * MIB, "laptop": 1024 * MIB}
 
 SET_UP = "environments/debian/setup.sh --test --fs installs it"
@@ -24,7 +24,7 @@ BROUGHT_BY = dict.fromkeys(OF_ORANGEFS, "of OrangeFS: ORANGEFS=FOLDER names wher
 
 
 class Machine:
-    """What this machine has; a test puts another in its place."""
+    """What this machine has; tests substitute another."""
 
     def has_command(self, name: str) -> bool:
         return find(name) is not None
@@ -33,7 +33,7 @@ class Machine:
         return Path(path).exists()
 
     def has_file_system(self, kind: str) -> bool:
-        """In the kernel, or in a module that can be loaded."""
+        """Whether the kernel has it, built in or as a loadable module."""
         if not self._is_listed(kind) and (modprobe := find("modprobe")):
             command = [modprobe, "-q", "-a", f"fs-{kind}", MODULES.get(kind, kind)]
             subprocess.run(command, check=False, capture_output=True)
@@ -54,7 +54,7 @@ class Needs:
     kernel: tuple[str, ...] = ()
 
     def lacking(self, machine: Machine) -> str | None:
-        """What `machine` lacks, as the reason why nothing is mounted, or None."""
+        """What `machine` lacks, as the reason for not mounting, or None."""
         missing = [self.lacking_commands(machine)] if self.lacking_commands(machine) else []
         missing += [f"no {path}" for path in self.devices if not machine.has_device(path)]
         missing += [
@@ -65,7 +65,7 @@ class Needs:
         return ", ".join(missing) or None
 
     def lacking_commands(self, machine: Machine) -> str:
-        """The same of commands alone, which a guest shares with this machine."""
+        """Missing commands only, which a guest shares with this machine."""
         return ", ".join(
             f"{name} is missing ({BROUGHT_BY.get(name, SET_UP)})"
             for name in self.commands
@@ -74,8 +74,8 @@ class Needs:
 
 
 def of_servers(*commands: str, fuse: bool = True, kernel: tuple[str, ...] = ()) -> Needs:
-    """Of a file system with servers: `Servers` has them in a network namespace, and what they keep
-    on an ext4."""
+    """A file system with servers, which `Servers` runs in a network namespace with their storage on
+    an ext4."""
     devices = ("/dev/fuse", "/dev/loop-control") if fuse else ("/dev/loop-control",)
     kernel = (*kernel, *(("fuse",) if fuse else ()), "ext4")
     return Needs(("ip", "unshare", "nsenter", "mkfs.ext4", *commands), devices, kernel)
@@ -83,7 +83,7 @@ def of_servers(*commands: str, fuse: bool = True, kernel: tuple[str, ...] = ()) 
 
 @dataclass(frozen=True)
 class Place:
-    """Where one file system goes: `mount`, with `image` for what is made in a file."""
+    """Paths of one file system: `mount`, and `image` if it is made in a file."""
 
     name: str
     mount: Path
@@ -112,12 +112,12 @@ class Loop(How):
     def mount(self, place: Place) -> None:
         make_image(place.image, place.image_bytes)
         run(*self.make, place.image)
-        # The loop device goes with the mount, whoever ends that.
+        # The loop device goes away with the mount.
         run("mount", "-t", self.kernel, "-o", "loop", place.image, place.mount)
 
 
 class Memory(How):
-    """No more than an image's size, so that a runaway test does not take the machine's memory."""
+    """Limited to an image's size, so that a runaway test cannot fill the machine's memory."""
 
     needs = Needs(("mount",), kernel=("tmpfs",))
 
@@ -126,7 +126,7 @@ class Memory(How):
 
 
 class Elsewhere(How):
-    """A file system whose servers are not started here: only why it is not mounted."""
+    """A file system whose servers are not started here; only a reason."""
 
     def __init__(self, kernel: str, why: str) -> None:
         self.needs, self.why = Needs(kernel=(kernel,)), why

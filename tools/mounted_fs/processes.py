@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Commands that tell why they fail, and servers in their own network namespace."""
+"""Commands that report why they fail, and servers in their own network namespace."""
 
 import os
 import shutil
@@ -16,18 +16,18 @@ def orangefs() -> list[str]:
     return [f"{root}/sbin", f"{root}/bin"] if root else []
 
 
-# System administration commands are not on every user's PATH.
+# Administration commands are not on every user's PATH.
 SEARCH = os.pathsep.join([os.environ.get("PATH", os.defpath), *orangefs(), "/usr/sbin", "/sbin"])
 
-# Of the block that is reserved for documentation: no machine has it, and no packet leaves.
+# Reserved for documentation: no machine has it, and no packet leaves.
 ADDRESS = "192.0.2.1"
 
-# The process that holds the namespace. GlusterFS refuses the addresses that a loopback device has.
+# The process that keeps the namespace. GlusterFS refuses loopback addresses.
 HOLD = f"ip link set lo up && ip address add {ADDRESS}/32 dev lo && echo up && exec sleep infinity"
 
 
 class CannotMount(Exception):
-    """Why a file system is not there, in one line."""
+    """Why a file system is not mounted, in one line."""
 
 
 MARK = ".iogauge-made"  # in a folder that a tool here may empty
@@ -45,7 +45,7 @@ def find(command: str) -> str | None:
 
 
 def run(*words: str | Path, timeout: float = 60, folder: Path | None = None) -> str:
-    """What a command prints; `CannotMount` with its last word where it fails."""
+    """The output of a command. Raises CannotMount with its last line if it fails."""
     command = [str(word) for word in words]
     program = find(command[0])
     if program is None:
@@ -79,16 +79,16 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def make_image(path: Path, size: int) -> None:
-    """Sparse: it takes the room of what is written."""
+    """Make a sparse image file."""
     with path.open("wb") as image:
         image.truncate(size)
 
 
-PATIENCE = 30.0  # seconds in which a server must answer
+PATIENCE = 30.0  # seconds to wait for a server
 
 
 def wait_until(what: str, try_it: Callable[[], None]) -> None:
-    """Again and again until it works; its last reason where it never does."""
+    """Retry until it works. Raises the last error if it never does."""
     end = time.monotonic() + PATIENCE
     while True:
         try:
@@ -102,7 +102,7 @@ def wait_until(what: str, try_it: Callable[[], None]) -> None:
 
 
 def write_probe(mount: Path) -> None:
-    """`CannotMount` where no file can be written yet."""
+    """Raises CannotMount if no file can be written yet."""
     probe = mount / ".probe"
     try:
         probe.write_text("x")
@@ -135,14 +135,14 @@ class Servers:
         return self.work / "servers"
 
     def start(self, name: str, *words: str | Path) -> None:
-        """In the foreground, in the network namespace."""
+        """Start it in the foreground, in the network namespace."""
         self._spawn(name, [*self._network(), *map(str, words)])
 
     def run(self, *words: str | Path) -> str:
         return run(*self._network(), *words)
 
     def check(self, name: str) -> None:
-        """`CannotMount` where a server has ended."""
+        """Raises CannotMount if a server has ended."""
         status = self.running[name].poll()
         if status is not None:
             text = (self.work / f"{name}.log").read_text(errors="replace")
@@ -150,7 +150,7 @@ class Servers:
             raise CannotMount(f"{name} ended with status {status}: {last[0]}")
 
     def run_until(self, what: str, servers: Iterable[str], *words: str | Path) -> None:
-        """Again and again until the command works; not once one of `servers` has ended."""
+        """Retry until the command works, or one of `servers` has ended."""
 
         def works() -> None:
             for name in servers:
@@ -160,7 +160,7 @@ class Servers:
         wait_until(what, works)
 
     def disk(self) -> Path:
-        """A file system for what the servers keep: ext4, since a container's own may not store the
+        """An ext4 for the servers' storage: a container's own file system may not support the
         extended attributes that they need."""
         if not self.folder.is_mount():
             image = self.work / "servers.img"
@@ -177,7 +177,7 @@ class Servers:
             run("umount", self.folder)
 
     def _network(self) -> list[str]:
-        """The command in front of another to run it in the namespace, which is made at first."""
+        """The prefix that runs a command in the namespace, which is made on first use."""
         name = "network"
         if name not in self.running:
             self._spawn(name, ["unshare", "--net", "sh", "-c", HOLD])
@@ -187,8 +187,8 @@ class Servers:
         return ["nsenter", f"--net=/proc/{self.running[name].pid}/ns/net", "--"]
 
     def _spawn(self, name: str, words: list[str]) -> None:
-        """In a new session: a signal to ours must not reach a server before its file
-        systems are unmounted."""
+        """In a new session: a signal to ours must not reach a server before its file systems are
+        unmounted."""
         with (self.work / f"{name}.log").open("wb") as log:
             self.running[name] = subprocess.Popen(
                 [find(words[0]) or words[0], *words[1:]],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a session on mounted file systems found, in a table. Nothing here mounts or runs."""
+"""The results of a session on mounted file systems, as a table. Nothing here mounts or runs."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,8 +15,8 @@ FATES = (VERIFIED, FAILED, SKIPPED)
 
 @dataclass
 class Row:
-    """One file system. `reason`: why it is not mounted, or None; `trouble`: what went wrong with it
-    besides its cases."""
+    """One file system. `reason`: why it is not mounted, or None. `trouble`: problems besides its
+    cases."""
 
     name: str
     type: str
@@ -25,7 +25,7 @@ class Row:
     trouble: list[str] = field(default_factory=list)
 
     def fate(self, run: Run) -> tuple[str, str]:
-        """And the reason, of a case that is not verified on the file system that was mounted."""
+        """The outcome and reason of a case that was not verified on its mounted file system."""
         if run.status != "ok" or run.result is None:
             return (SKIPPED if run.status == "skipped" else FAILED), run.reason
         if run.verdict != VERIFIED:
@@ -46,8 +46,7 @@ class Row:
 
 
 def add_runs(rows: Sequence[Row], runs: Sequence[Run]) -> list[str]:
-    """Puts each case into the row of its file system. Returns what failed before there were cases:
-    the builds."""
+    """Add each case to the row of its file system. Returns failures before any case: builds."""
     by_name = {row.name: row for row in rows}
     for run in runs:
         if run.fs in by_name:
@@ -83,6 +82,6 @@ def remarks(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def exit_status(rows: Sequence[Row]) -> int:
-    """0: something was mounted, and all that was is right."""
+    """0 if something was mounted and every mounted file system passed."""
     mounted = [row for row in rows if row.reason is None]
     return 0 if mounted and all(row.is_right for row in mounted) else 1

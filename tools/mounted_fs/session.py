@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Inside the namespaces that tools/mounted_fs made: mounts, runs ReFrame, unmounts, tells.
+"""Inside the namespaces of tools/mounted_fs: mount, run ReFrame, unmount, report.
 
-Started by it alone, as the first process of its namespaces: when this one ends, however it does,
-the kernel ends all processes in them and unmounts all that they had mounted.
+Started only by it, as the first process of its namespaces: when it ends, for any reason, the kernel
+ends all processes in them and unmounts everything.
 """
 
 import json
@@ -48,7 +48,7 @@ NOT = "call=null|^RamsesHints|contents=hydro|layout=process-major"
 
 
 class Stopped(BaseException):
-    """A signal asked for the end."""
+    """A signal asked to stop."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Session:
         return None
 
     def unmount(self, kind: Kind) -> None:
-        """A mount that stays busy is detached; this session's end ends who keeps it so."""
+        """Unmount it. A busy mount is detached; the end of this session ends its users."""
         place = self.place(kind)
         for chance in range(5):
             try:
@@ -131,7 +131,7 @@ class Session:
         return None
 
     def unmount_all(self) -> None:
-        """Each step on its own: one that fails must not keep the others from being done."""
+        """Unmount all; a failed step does not stop the others."""
         while self.mounted:
             kind = self.mounted.pop()
             try:
@@ -193,15 +193,15 @@ class Session:
                 self.judge(report, env)
 
     def judge(self, report: Path, env: dict[str, str]) -> None:
-        """The claim, by the session that has just run. Its verdict is told, and is no failure."""
+        """Judge the claim by this session. The verdict is printed, and is no failure."""
         for words in (["store", "add", str(report)], ["claims", self.options.claim]):
             subprocess.run(
                 [sys.executable, "-m", "iogauge", *words], cwd=ROOT, env=env, check=False
             )
 
     def __call__(self) -> int:
-        """The exit status. From the first signal on no other one is heard, so that the unmounting
-        that it caused is done to its end."""
+        """Run; returns the exit status. After a first signal others are ignored, so that unmounting
+        completes."""
         status = 0
         try:
             self.mount_all()

@@ -2,9 +2,9 @@
 """The table of file systems, which is for adding rows to, and those with servers: GlusterFS,
 MooseFS and CephFS of Debian's packages, by FUSE; NFSv4.2 and PVFS2 by clients of the kernel.
 
-The servers listen on one address of the loopback device of their network namespace. What a kernel
-serves does not end with a process, so NFS and PVFS2 are mounted in a guest only (tools/guest),
-which is ended with all that it has.
+The servers listen on one address of the loopback device of their network namespace. A kernel's
+server does not end with a process, so NFS and PVFS2 are mounted only in a guest (tools/guest),
+which is discarded as a whole.
 """
 
 import os
@@ -23,7 +23,7 @@ from tools.mounted_fs.processes import (
     write_probe,
 )
 
-# Where glusterd keeps its state, whatever it is told: hidden below empty file systems in memory.
+# Fixed folders of glusterd's state: hidden below empty file systems in memory.
 GLUSTER_FOLDERS = ("/var/lib/glusterd", "/var/log/glusterfs", "/run/gluster")
 
 
@@ -47,7 +47,7 @@ class Gluster(How):
         servers.run("gluster", "--mode=script", "volume", "start", place.name)
         server, volume = f"--volfile-server={ADDRESS}", f"--volfile-id={place.name}"
         servers.run("glusterfs", server, volume, place.mount)
-        # The client says it is mounted before it has met all bricks.
+        # The client reports success before it has connected to all bricks.
         wait_until(f"volume {place.name} took no file", lambda: write_probe(place.mount))
 
     @staticmethod
@@ -96,7 +96,7 @@ class Moose(How):
                 raise CannotMount("no chunk server has registered")
 
         wait_until("there was no room", has_room)
-        # What is removed is gone, else the room fills with files that nobody sees.
+        # Delete at once; otherwise space fills with invisible files.
         servers.run("mfssettrashtime", "0", place.mount)
 
     @staticmethod
@@ -158,7 +158,7 @@ class Ceph(How):
                 raise CannotMount("not mounted yet")
 
         wait_until("ceph-fuse did not mount", is_mounted)
-        # Without a manager nobody counts the store's room. With a limit, statfs tells of that.
+        # Without a manager the store's space is unknown. With a quota, statfs reports that.
         run("setfattr", "-n", "ceph.quota.max_bytes", "-v", str(place.image_bytes), place.mount)
 
     @staticmethod
@@ -192,10 +192,10 @@ def ask(servers: Servers, config: Path, *words: str) -> str:
     return servers.run("ceph", "-c", config, "--connect-timeout", "10", *words)
 
 
-# Where NFS's programs keep their state, whatever they are told: in memory, in the session alone.
+# Fixed folders of the NFS programs' state: in memory, for this session only.
 NFS_STATE = Path("/var/lib/nfs")
 THREADS = "4"
-# Seconds that a client may be silent, and that a new server waits for clients of an old one.
+# Seconds of the lease, and of a new server's grace period for old clients.
 LEASE = "10"
 
 
@@ -226,7 +226,7 @@ class Nfs(How):
         options = "vers=4.2,sec=sys,proto=tcp"
         command = ("mount", "-t", "nfs4", "-o", options, f"{ADDRESS}:/", place.mount)
         servers.run_until("NFS was not mounted", ["mountd"], *command)
-        # The first file waits until the server has waited for an old one's clients.
+        # The first file waits for the end of the grace period.
         write_probe(place.mount)
 
     def unmount(self, place: Place) -> None:

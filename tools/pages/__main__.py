@@ -38,7 +38,7 @@ class CannotMake(Exception):
 
 
 def split(page: str, name: str) -> tuple[str, str, str]:
-    """What is before the part `name`, in it and behind it, without its comments."""
+    """The text before, in and after the part `name`, without its comments."""
     begin, end = BEGIN.format(name), END.format(name)
     before, found, rest = page.partition(begin)
     inside, closed, after = rest.partition(end)
@@ -75,7 +75,7 @@ def _varies(one: Experiment) -> Iterator[str]:
 
 
 def taken_values(hint: Known) -> str:
-    """What may be given, with the versions that take it."""
+    """Valid values, with the versions that accept them."""
     if hint.range:
         least, most = hint.range
         text = f"{least}+" if most >= 2**31 - 1 else f"{least}-{most}"
@@ -88,7 +88,7 @@ def taken_values(hint: Known) -> str:
 
 
 def hint_rows(library: str) -> list[str]:
-    """Hints of a library; those that take and do the same share a row."""
+    """Hints of a library; hints with the same values and effect share a row."""
     alike: dict[tuple[str, str], list[str]] = {}
     for hint in known().values():
         if hint.library == library:
@@ -121,7 +121,7 @@ def cross_page(old: str, listed: dict[str, Any]) -> str:
 
 
 def columns(old: str) -> dict[tuple[str, str], dict[str, Any]]:
-    """What the page's table says of each pattern and method: `ok`, and `reason` where it is not."""
+    """The page's entry for each pattern and method: `ok`, or the `reason` why not."""
     lines = split(old, NAME)[1].strip().splitlines()
     reasons = dict(line.split(". ", 1) for line in lines if re.match(r"\d+\. ", line))
     rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ")]
@@ -134,7 +134,7 @@ def columns(old: str) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def completed(found: dict[str, Any], old: str) -> dict[str, Any]:
-    """With the pairs of the methods that the program lacks, as the page has them."""
+    """The pairs, with the page's entries for methods that the program lacks."""
     there = columns(old)
     more = []
     for method in (m for m in found["methods"] if not m["available"]):
@@ -150,8 +150,8 @@ def completed(found: dict[str, Any], old: str) -> dict[str, Any]:
 
 
 def cross_table(found: dict[str, Any]) -> str:
-    """Rows are patterns, columns methods; a number stands where the two do not go together, and the
-    reason below."""
+    """Rows are patterns, columns methods. A number marks a pair that is not supported; the reason
+    is below."""
     methods = [method["name"] for method in found["methods"]]
     cells = {(pair["pattern"], pair["method"]): pair for pair in found["cross"]}
     reasons: list[str] = []

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The statistics' promises, checked with simulated measurements whose truth is known."""
+"""The statistics' error rates, measured by simulation with known truth."""

@@ -6,7 +6,7 @@
     python -m tools.simulate --histories 2000   of `iogauge history`: false changes, and drops found
     python -m tools.simulate --gains 20000      GAINS of analysis/statistics/change_points.py
 
-The same numbers come out each time: every table has its seed. The tests check a short form
+Every table has its seed, so the numbers are reproducible. Tests check a short form
 (tests/analysis/judge/test_simulate.py).
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How often the search for changes is wrong, and how often it finds a drop."""
+"""False changes and missed drops of the search for changes."""
 
 import functools
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from .noise import alike_steps
 Generator = np.random.Generator
 SIGMA = 0.05  # of the noise
 LENGTHS = (30, 100, 365)
-SIZES = (0.9, 0.8, 0.75)  # what a drop leaves of the level
+SIZES = (0.9, 0.8, 0.75)  # level after a drop, relative to before
 AFTER = (6, 10, 20)  # nights after the drop
 
 # Noise of the logarithm, about as wide as a normal one of 1.
@@ -48,7 +48,7 @@ def found(size: float, before: int, after: int, histories: int, seed: int = 1) -
 
 
 def gains(count: int, histories: int, seed: int = 1) -> float:
-    """What the best cut gains at most, but in FALSE_RATE of random orders."""
+    """The gain of the best cut that random orders exceed with rate FALSE_RATE."""
     draw = np.random.default_rng(seed)
     scores = change_points.normal(count)
     best = [

@@ -11,8 +11,8 @@ Floats = npt.NDArray[np.float64]
 Noise = Callable[[np.random.Generator, tuple[int, ...]], Floats]
 
 REPEATS = 3  # of a job whose median counts
-SECOND = 1.05  # what the second of two neighbors gains
-SESSION = 0.1  # spread of what all jobs of a session share
+SECOND = 1.05  # gain of the second of two neighbors
+SESSION = 0.1  # spread of a session's common effect
 
 
 def lognormal(spread: float, generator: np.random.Generator, shape: tuple[int, ...]) -> Floats:
@@ -106,7 +106,7 @@ def nights(kind: str, generator: np.random.Generator, cases: int, count: int) ->
 
 @functools.cache
 def true_median(kind: str) -> float:
-    """Of all jobs that there could be."""
+    """The median of the distribution."""
     if kind in ALIKE:
         jobs = KINDS[kind](np.random.default_rng(0), (20_000, 60))
         return float(np.median(jobs)) if kind == "bursts" else 1.0

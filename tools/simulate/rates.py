@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How often each promise is kept, for one kind of noise."""
+"""Error rates of each statistic, for one kind of noise."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How good the tuner's search is: spaces of settings whose truth is known, with noise.
+"""How good the tuner's search is, in simulated spaces with known truth and noise.
 
 A made-up space has calls, an MPI-IO component that can be changed, and settings of each of the two.
 A value's effect is a factor, of which most are near 1; two settings may work on each other. Some
@@ -22,7 +22,7 @@ from .noise import KINDS, Floats
 from .rates import seeded
 
 MAIN, PAIR = 0.25, 0.08  # spread of the logarithm of an effect
-BROKEN, WRONG = 0.03, 0.02  # parts of values that fail, and that write wrong bytes
+BROKEN, WRONG = 0.03, 0.02  # shares of values that fail, and that write wrong bytes
 LONG = 400  # rounds for which noise is made at once
 NEAR = 0.9  # of the best
 
@@ -101,7 +101,7 @@ class Truth:
 
 
 def one(space: Space, noise: str, seed: int, rules: Rules) -> tuple[Found, Truth]:
-    """A search in a new space. All runs of a round meet the same drift."""
+    """One search in a new space. All runs of a round share the same drift."""
     generator = seeded("search", noise, seed)
     truth = Truth.make(space, generator)
     drift = KINDS[noise](generator, (LONG,)) if noise.startswith("alike") else np.ones(LONG)
@@ -126,7 +126,7 @@ def searched(noise: str, searches: int, rules: Rules = RULES) -> Searched:
     sweep = space.size * PAIRS
     near = wrong = 0
     runs = 0.0
-    holds: list[bool | None] = []  # None: no interval, for neighbors were alike by chance
+    holds: list[bool | None] = []  # None: no interval, because neighbors were alike by chance
     for seed in range(searches):
         found, truth = one(space, noise, seed, rules)
         near += truth.speed(found.winner) >= NEAR * truth.best()

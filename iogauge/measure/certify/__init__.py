@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which stacks write right bytes: runs of every pattern, method, mode and setting, verified."""
+"""Which stacks write correct data: verified runs of every pattern, method, mode and setting."""

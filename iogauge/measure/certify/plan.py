@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which run comes next: decks that are dealt out evenly, so that a short time samples everything.
+"""The order of runs: shuffled decks, dealt out evenly, so that a short time samples everything.
 
-All calls come once before one comes again, and so do all settings, numbers of processes, file
-systems and sizes, each deck shuffled anew by the seed. Run `index` of a stack is the same
-whenever it is asked for: a plan that was interrupted continues there.
+All calls come once before one is repeated, as do all settings, process counts, file systems and
+sizes; the seed shuffles each deck anew. Run `index` of a stack is always the same, so an
+interrupted plan can continue.
 """
 
 import itertools
@@ -20,8 +20,8 @@ Item = TypeVar("Item")
 
 OF_SHARED = "--layout"
 REPEATS = 2
-AGAIN = 4  # runs of a case that was not right, with other seeds
-NEIGHBOURS = 3  # of each neighbouring setting
+AGAIN = 4  # repeats of a failed case with other seeds
+NEIGHBOURS = 3  # runs of each neighbouring setting
 
 
 def _sizes() -> dict[str, tuple[tuple[str, ...], ...]]:
@@ -47,12 +47,12 @@ class How:
 
 @dataclass(frozen=True)
 class Told:
-    """A defect known upstream (analysis/judge/known_defects.py): a case that showed it, which the
-    random draw would meet by luck alone."""
+    """A defect known upstream (analysis/judge/known_defects.py), with a case that shows it, which a
+    random draw would hit only by luck."""
 
     of: tuple[str, str, str]  # pattern, method, mode
     how: How
-    avoided: tuple[Setting, ...] = ()  # by these settings in its place, as they were told
+    avoided: tuple[Setting, ...] = ()  # avoided by these settings, as reported
     runs: int = 10
 
 
@@ -63,9 +63,9 @@ TOLD = (
         How(("--size", "32"), {"aggregators": "2"}, 4, "disk"),
         ({"aggregators": "2", "sieving": "off"},),
     ),
-    # The same with no setting: OMPIO gives an aggregator to 8 processes.
+    # The same by default: OMPIO uses an aggregator per 8 processes.
     Told(AMR, How(("--size", "64"), {}, 16, "disk"), ({"sieving": "off"},)),
-    # More than 64 MiB of an aggregator's, of which a call writes a part of each row.
+    # More than 64 MiB per aggregator; each call writes a part of each row.
     Told(
         ("extents", "mpiio", "collective"),
         How(("--columns", "52428x3744x256"), {}, 4, "disk"),
@@ -76,7 +76,8 @@ TOLD = (
 
 @dataclass(frozen=True)
 class Case(How):
-    """One run. `why`: `plan`, `told`, or what it looks after: `again`, `smaller`, `instead`."""
+    """One run. `why`: `plan`, `told`, or how it follows up a failure: `again`, `smaller`,
+    `instead`."""
 
     stack: str
     call: Call
@@ -89,14 +90,14 @@ class Case(How):
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What a run was, as the line of its record has it (KEY)."""
+        """The run's identity, as in its record (KEY)."""
         call = self.call
         return (self.stack, call.pattern, call.method, call.mode, " ".join(self.options),
                 self.setting_name, self.processes, self.fs, self.seed)  # fmt: skip
 
     @property
     def cell(self) -> tuple[Any, ...]:
-        """What fails together, and is looked after once."""
+        """What fails together and is followed up once."""
         return (self.stack, self.call, self.setting_name)
 
 
@@ -107,19 +108,19 @@ def deck(items: Sequence[Item], seed: str) -> Iterator[Item]:
 
 
 def sizes(call: Call) -> Sequence[tuple[str, ...]]:
-    """The settings that the call takes: the order of a shared file does not matter to own files."""
+    """The sizes that apply to the call: the order of a shared file does not concern own files."""
     every = SIZES.get(call.pattern, ((),))
     return [options for options in every if not call.own_files or OF_SHARED not in options]
 
 
 def rank(call: Call, options: tuple[str, ...]) -> int:
-    """Which of its sizes that is; what only TOLD has is larger than all."""
+    """The rank of its size; sizes that only TOLD has rank last."""
     every = list(sizes(call))
     return every.index(options) if options in every else len(every)
 
 
 def of_calls(stack: Candidate, seed: str) -> Iterator[Call]:
-    """Calls whose settings are MPI-IO's come four times as often as those that have no setting."""
+    """Calls through MPI-IO come four times as often as those without settings."""
     through = deck([call for call in stack.calls if call.through_mpi_io], f"{seed} through")
     others = [call for call in stack.calls if not call.through_mpi_io]
     rest = deck(others, f"{seed} others")
@@ -131,8 +132,8 @@ def of_calls(stack: Candidate, seed: str) -> Iterator[Call]:
 
 
 def told(stack: Candidate, fs: Sequence[str], seed: int) -> Iterator[Case]:
-    """What upstream was told of, on a stack that can be so, and what avoids it: twice as often,
-    since it has to be right each time."""
+    """Known defects on a stack that may have them, and their remedies: twice as often, since a
+    remedy must always be right."""
     for one in TOLD:
         how = one.how
         if not stack.is_ompio or how.processes not in stack.counts or how.fs not in fs:
@@ -148,11 +149,11 @@ def told(stack: Candidate, fs: Sequence[str], seed: int) -> Iterator[Case]:
 
 
 def cases(stack: Candidate, fs: Sequence[str], seed: int) -> Iterator[Case]:
-    """The runs of a stack, without end; every other one is what upstream was told of, until all of
-    that has come."""
+    """The runs of a stack, endlessly; every other one is a known defect until all of those have
+    run."""
     early = told(stack, fs, seed)
     base = f"{seed} {stack.name}"
-    # What most users have: their share is a sixth, however many settings there are.
+    # The default, which most users have: a sixth of the runs, however many settings there are.
     defaults = [one for one in stack.settings if not one] * (len(stack.settings) // 6)
     settings = deck([*stack.settings, *defaults], f"{base} settings")
     counts, places = deck(stack.counts, f"{base} counts"), deck(fs, f"{base} fs")
@@ -167,7 +168,7 @@ def cases(stack: Candidate, fs: Sequence[str], seed: int) -> Iterator[Case]:
         if call.served and processes < 2:
             processes = 2
         if processes > max(stack.counts):
-            continue  # no room for a process that writes and one that computes
+            continue  # too few for a server and a client
         options = next(of_size[call.pattern, call.own_files])
         yield from itertools.islice(early, 1)
         seed_of_run = 1 + (seed * 1000003 + index) % 999983
@@ -184,8 +185,8 @@ def neighbours(setting: Setting, known: Sequence[Setting]) -> list[Setting]:
 
 
 def follow_ups(case: Case, stack: Candidate) -> list[Case]:
-    """After a run that was not right: how often, from which size and number of processes on, and
-    which one thing set otherwise avoids it."""
+    """Follow-ups of a failure: how often it fails, from which size and process count, and which
+    single setting avoids it."""
     found = [replace(case, seed=case.seed + n, why="again") for n in range(1, AGAIN + 1)]
     smaller = [n for n in stack.counts if n < case.processes and (n > 1 or not case.call.served)]
     if not case.call.one_process:

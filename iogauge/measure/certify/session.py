@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Many small runs of stacks, kept line by line in a folder that one caller at a time has: what was
-run already is not run again."""
+"""Many small runs of stacks, recorded line by line in a folder that is locked meanwhile. Recorded
+runs are not repeated."""
 
 import itertools
 import json
@@ -37,8 +37,8 @@ from reframe_tests.machine import leftovers
 from reframe_tests.machine.leftovers import own_folder
 from site_configs.support import common
 
-LIMITS = ("--patience", "30", "--start-limit", "30")  # of iokernel itself, in seconds
-SECONDS = 90  # after which a run is ended, on a machine however loaded
+LIMITS = ("--patience", "30", "--start-limit", "30")  # iokernel's own limit, in seconds
+SECONDS = 90  # seconds after which a run is killed, generous for loaded machines
 OUTCOMES = {"right": RIGHT, "wrong bytes": WRONG, "hung": "hang", "late": LATE, "crashed": "crash"}
 
 Record = dict[str, Any]
@@ -69,7 +69,7 @@ def again(stack: Candidate, case: Case, base: Path) -> str:
 
 
 def judge(done: Ended) -> tuple[str, str]:
-    """What a run was, one of certificate.OUTCOMES; and what it said of it."""
+    """A run's outcome, one of certificate.OUTCOMES, and its message."""
     outcome = OUTCOMES.get(done.kind, "error")
     if outcome == WRONG:
         verdict = (done.document or {})["verification"]
@@ -80,7 +80,7 @@ def judge(done: Ended) -> tuple[str, str]:
 
 
 def execute(stack: Candidate, case: Case, base: Path, guard: Guard | None = None) -> Record:
-    """Runs it below `base`; the record that the certificate keeps."""
+    """Run it below `base`. Returns the record for the certificate."""
     with own_folder(base) as folder:
         (folder / "data").mkdir()
         done = iokernel.run(
@@ -101,16 +101,16 @@ def execute(stack: Candidate, case: Case, base: Path, guard: Guard | None = None
     return record
 
 
-RUN_SECONDS = 1.5  # what a run takes, about, on two cores
-# Of a stack's runs, what may go into following up those that were not right.
+RUN_SECONDS = 1.5  # approximate seconds of a run on two cores
+# Share of a stack's runs that may follow up failures.
 SHARE = 0.4
 LOOKED = 2
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """`runs`: of each stack, if that ends sooner than `minutes`; `kernels`: a folder of programs
-    that are built, {stack} is its name."""
+    """`runs`: of each stack, unless `minutes` end first. `kernels`: a folder of built programs;
+    {stack} is replaced by the stack's name."""
 
     stacks: list[str]
     patterns: list[str]
@@ -120,7 +120,7 @@ class Wanted:
     jobs: int
     seed: int
     kernels: str
-    anew: bool  # forget the runs that are there
+    anew: bool  # discard recorded runs
 
 
 def say(text: str) -> None:
@@ -129,7 +129,7 @@ def say(text: str) -> None:
 
 @dataclass
 class Runs:
-    """Those that were made, in a file of one line each."""
+    """The recorded runs, one line of a file each."""
 
     file: Path
     records: list[Record] = field(default_factory=list)
@@ -138,7 +138,7 @@ class Runs:
 
     @classmethod
     def of(cls, file: Path) -> "Runs":
-        """Results of an earlier call; a line that was cut short is left out."""
+        """Results of an earlier call, without a truncated last line."""
         found = cls(file)
         for line in file.read_text().splitlines() if file.is_file() else []:
             try:
@@ -159,7 +159,7 @@ class Runs:
 
 
 class Queue:
-    """The cases of one stack: the plan's, and between them the ones that a failure asks for."""
+    """The cases of one stack: those of the plan, interleaved with follow-ups of failures."""
 
     def __init__(self, stack: Candidate, fs: Sequence[str], seed: int, known: Runs) -> None:
         self.stack, self.known = stack, known
@@ -181,8 +181,8 @@ class Queue:
             self.look(case, record)
 
     def look(self, case: Case, record: Record) -> None:
-        """What a run of the plan that was not right asks for: no more than LOOKED times for a kind
-        of failure of a method, so that one that always fails leaves time for the others."""
+        """Queue the follow-ups of a failure: at most LOOKED times per method and kind of failure,
+        so that one that always fails leaves time for others."""
         kind = (case.call.method, case.call.mode, case.setting.get("io"), record["outcome"])
         if record["outcome"] not in BAD or case.why != "plan" or case.cell in self.looked_after:
             return
@@ -193,7 +193,7 @@ class Queue:
 
 
 def make(wanted: Wanted, folder: Path) -> list[Any]:
-    """Make runs until the time is over; all that the folder has then. Raises UsageError."""
+    """Run until the time is over. Returns all runs in the folder. Raises UsageError."""
     stacks = list(_stacks(wanted))
     if not stacks:
         raise UsageError("none of these stacks is installed and has this pattern; iogauge doctor")
@@ -227,7 +227,7 @@ def make(wanted: Wanted, folder: Path) -> list[Any]:
 
 
 def _stacks(wanted: Wanted) -> Iterator[Candidate]:
-    """Those that are here; what is not is said by name."""
+    """The available stacks; the others are named on stderr."""
     for name in wanted.stacks:
         try:
             stack = prepare(name, wanted.kernels)
@@ -265,10 +265,10 @@ def _about(stacks: list[Candidate], seed: int, places: dict[str, Path]) -> dict[
 
 
 def _keep_about(file: Path, new: dict[str, Any]) -> None:
-    """With what earlier calls said, of stacks that are not run now, and of seeds."""
+    """Merge with facts of earlier calls: stacks not run now, and seeds."""
     if file.is_file():
         old = json.loads(file.read_text())
-        for name, facts in new["stacks"].items():  # --patterns leaves some out
+        for name, facts in new["stacks"].items():  # --patterns may exclude some
             facts["calls"] = max(facts["calls"], old["stacks"].get(name, facts)["calls"])
         new["stacks"] = old["stacks"] | new["stacks"]
         new["seeds"] = sorted({*old["seeds"], *new["seeds"]})
@@ -278,7 +278,7 @@ def _keep_about(file: Path, new: dict[str, Any]) -> None:
 def _run(
     wanted: Wanted, stacks: Sequence[Candidate], places: Mapping[str, Path], runs: Runs, bar: Bar
 ) -> None:
-    """The stacks alternate, so that each gets as many runs, until the time is over."""
+    """Run the stacks alternately, so that each gets equally many, until the time is over."""
     began = time.monotonic()
     end, stop = began + 60 * wanted.minutes, threading.Event()
     guard = iokernel.guard()

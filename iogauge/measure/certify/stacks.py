@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A stack of a certificate: its kernels, built; what they can do; its versions; and the settings
-of its MPI-IO that are tried: all combinations.
+"""A stack of a certificate: its built kernels, their abilities, its versions, and all combinations
+of settings of its MPI-IO.
 
-A setting is a mapping of factors to values; a factor that is not there is left to the library. Its
-name is the factors in order, `fcoll=vulcan aggregators=2`, and `default` where there is none.
+A setting maps factors to values; the library chooses absent factors. Its name is the factors in
+order, `fcoll=vulcan aggregators=2`, or `default` if there are none.
 """
 
 import itertools
@@ -24,7 +24,7 @@ Setting = dict[str, str]
 
 DEFAULT = "default"
 AGGREGATORS = ("1", "2", "4")
-# What ompi_info says of a component: `MCA fcoll: vulcan (MCA v2.1.0, ...)`.
+# A component in ompi_info's output: `MCA fcoll: vulcan (MCA v2.1.0, ...)`.
 COMPONENT = re.compile(r"^\s*MCA (io|fcoll): (\w+) ", re.MULTILINE)
 OMPIO = "ompio"
 
@@ -34,8 +34,7 @@ def name_of(setting: Mapping[str, str]) -> str:
 
 
 def components(ompi_info: str) -> dict[str, list[str]]:
-    """The components of `io` and `fcoll` that this build of Open MPI has, from what ompi_info
-    prints."""
+    """The components of `io` and `fcoll` of this Open MPI, from the output of ompi_info."""
     found: dict[str, list[str]] = {"io": [], "fcoll": []}
     for framework, name in COMPONENT.findall(ompi_info):
         found[framework].append(name)
@@ -51,14 +50,14 @@ def product(factors: Mapping[str, Iterable[str]]) -> list[Setting]:
 
 
 def ompio(fcolls: Sequence[str]) -> list[Setting]:
-    """OMPIO: each collective component, numbers of aggregators, data sieving."""
+    """Settings of OMPIO: each collective component, numbers of aggregators, data sieving."""
     factors = {"fcoll": ("", *fcolls), "aggregators": ("", *AGGREGATORS), "sieving": ("", "off")}
     return product(factors)
 
 
 def romio(io: str = "") -> list[Setting]:
-    """ROMIO, of MPICH or (`io`) within Open MPI: data sieving and collective buffering, each on and
-    off, and numbers of aggregators where it is on."""
+    """Settings of ROMIO, in MPICH or (`io`) in Open MPI: data sieving and collective buffering on
+    and off, with numbers of aggregators."""
     sieving = ("", "off", "on")
     found = product({"io": (io,), "sieving": sieving, "buffering": ("", "off", "on")})
     return found + product(
@@ -74,13 +73,13 @@ def of_openmpi(ompi_info: str) -> list[Setting]:
     return settings
 
 
-# One node has as many aggregators as cb_config_list allows it: one, where nothing is said.
+# cb_config_list limits the aggregators of a node; its default is one.
 PLACES = {one.name: one.places for one in SETTINGS}
 
 
 def hints_of(setting: Mapping[str, str], is_ompio: bool) -> dict[str, str]:
-    """The hints of a setting, as a site file has them. `is_ompio`: what the stack takes where the
-    setting names no `io`."""
+    """The hints of a setting, as in a site file. `is_ompio`: whether OMPIO is the stack's
+    default."""
     of_ompio = is_ompio and "io" not in setting
     switch = {"off": "0"} if of_ompio else {"on": "enable", "off": "disable"}
     places = [
@@ -93,7 +92,7 @@ def hints_of(setting: Mapping[str, str], is_ompio: bool) -> dict[str, str]:
 
 
 def variables_of(setting: Mapping[str, str]) -> dict[str, str]:
-    """What is no hint: the component of Open MPI's framework `io`."""
+    """The variables of a setting: the component of Open MPI's framework `io` is no hint."""
     return {"OMPI_MCA_io": setting["io"]} if "io" in setting else {}
 
 
@@ -102,8 +101,8 @@ COUNTS = (1, 2, 3, 4, 6, 8, 12, 16)
 
 @dataclass(frozen=True)
 class Call:
-    """A pattern by a method in a mode. `words`: what a method that stands in front of another is
-    told. `through_mpi_io`: the settings of MPI-IO are its own."""
+    """A pattern by a method in a mode. `words`: options for a method with another behind it.
+    `through_mpi_io`: whether settings of MPI-IO apply."""
 
     pattern: str
     method: str
@@ -111,7 +110,7 @@ class Call:
     words: tuple[str, ...] = ()
     through_mpi_io: bool = True
     one_process: bool = False
-    own_files: bool = False  # a file of each process
+    own_files: bool = False  # one file per process
 
     @property
     def served(self) -> bool:
@@ -131,7 +130,7 @@ class Candidate(Stack):
 
 
 def calls(listing: dict[str, Any]) -> list[Call]:
-    """What the kernels can, from their list; not what moves no data."""
+    """The calls of the kernels' list that move data."""
     methods = {method["name"]: method for method in listing["methods"]}
     alone = {mode["name"] for mode in listing["modes"] if mode["one_process"]}
     able = [(pair["pattern"], methods[pair["method"]]) for pair in listing["cross"] if pair["ok"]]
@@ -157,7 +156,7 @@ def calls(listing: dict[str, Any]) -> list[Call]:
 
 
 def _there(needs: Sequence[Mapping[str, str]]) -> str:
-    """What is missing, with what brings it; empty where all is there."""
+    """What is missing and what provides it; empty if nothing is."""
     for one in needs:
         what = one["what"]
         if "/" in what and not Path(what).exists():
@@ -166,7 +165,7 @@ def _there(needs: Sequence[Mapping[str, str]]) -> str:
 
 
 def _build(environ: Mapping[str, Any]) -> Path:
-    """The kernels with what of the stack's libraries is there; the program."""
+    """Build the kernels with the stack's available libraries. Returns the program."""
     needs, features = environ["extras"]["needs"], environ["features"]
     names = {library.name: library.option for library in libraries()}
     absent = {n for n in names if n not in features or _there(needs.get(n, []))}
@@ -176,8 +175,8 @@ def _build(environ: Mapping[str, Any]) -> Path:
 
 
 def prepare(name: str, built: str = "") -> Candidate:
-    """The stack of this name with its kernels: built here, or from the folder `built`, where
-    {stack} is its name. Raises UsageError where it is unknown or not here."""
+    """The stack of this name with its kernels, built here or from the folder `built` ({stack} is
+    replaced). Raises UsageError if it is unknown or not available."""
     environ = kernels.environ(name)
     extras = environ["extras"]
     needs = extras["needs"]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A first site file, by looking at this machine: `iogauge site new dawn`."""
+"""`iogauge site new dawn`: a first site file, from what this machine shows."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A first site file, by looking at this machine: `iogauge site new dawn`.
+"""A first site file, from what this machine shows: `iogauge site new dawn`.
 
-What it finds is written with how it was found; what it cannot know is marked `CHECK`.
+Each entry says how it was found; what cannot be known is marked `CHECK`.
 """
 
 import os
@@ -22,7 +22,7 @@ TEMPLATE = Path(__file__).with_name("site.py.j2")
 
 
 def compiler(machine: Machine) -> tuple[str, str, str]:
-    """MPI's compiler, its library's name, its launcher. `cc` is MPI's where Cray's wrapper is."""
+    """MPI's compiler, library name and launcher. With Cray's wrapper, `cc` is MPI's compiler."""
     here = [name for name in COMPILERS[:3] if machine.which(name)]
     found = "cc" if machine.variable("CRAYPE_VERSION") else (here or ["mpicc"])[0]
     path = os.path.realpath(machine.which(found) or "")
@@ -33,7 +33,7 @@ def compiler(machine: Machine) -> tuple[str, str, str]:
 
 
 def site_file(name: str, machine: Machine) -> str:
-    """What the batch system did not say of a partition is this machine's."""
+    """The site file. What the batch system does not report of a partition is taken from here."""
     batch = schedulers.find(machine)
     cc, library, command = compiler(machine)
     host = socket.gethostname().split(".")[0]

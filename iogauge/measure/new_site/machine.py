@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `iogauge site new` may ask of this machine (a test puts another in its place); its modules
-system, what defines `module` in a script, and what is loaded now."""
+"""What `iogauge site new` asks of this machine (tests substitute another): commands, the modules
+system, how a script defines `module`, and the loaded modules."""
 
 import os
 import re
@@ -11,12 +11,12 @@ from pathlib import Path
 
 from iogauge.common.text import one_line
 
-PATIENCE = 20.0  # seconds; a batch system that has not answered by then does not answer
+PATIENCE = 20.0  # seconds to wait for a batch system's answer
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command printed, and why it is none: empty where its exit status was 0."""
+    """The output of a command, and why it failed: empty if its exit status was 0."""
 
     text: str = ""
     trouble: str = ""
@@ -51,11 +51,11 @@ class Machine:
         return Path(path).is_file()
 
 
-# Where a modules system says it is -> the files that define `module` for bash.
-# A file of the machine's profile is better: it knows where the modules are, too.
+# A modules system's own variable -> the files that define `module` for bash.
+# A file of the machine's profile is better: it also sets the path of the modules.
 PROFILES = tuple(f"/etc/profile.d/{name}.sh" for name in ("lmod", "z00_lmod", "modules"))
 STARTS = (("Lmod", "LMOD_PKG"), ("Environment Modules", "MODULESHOME"))
-# Of the modules that could be loaded, those that a stack is made of.
+# Names of modules that belong to an I/O stack.
 OF_STACKS = re.compile(
     r"mpi|hdf5|netcdf|cgns|cmake|ninja|^(gcc|intel|cray|aocc|nvhpc|PrgEnv)", re.IGNORECASE
 )
@@ -64,8 +64,8 @@ MOST = 12  # names in a comment
 
 @dataclass(frozen=True)
 class Modules:
-    """`init`: what defines `module`; `loaded`: now, in their order; `offered`: of use for a stack;
-    `spack`: where Spack is."""
+    """`init`: the file that defines `module`. `loaded`: in load order. `offered`: useful for a
+    stack. `spack`: path of Spack."""
 
     system: str = ""
     init: str = ""
@@ -102,8 +102,8 @@ def find_modules(machine: Machine) -> Modules:
 
 
 def offered(machine: Machine, init: str) -> list[str]:
-    """`module -t avail`: a name in each line; folders end with a colon, directories with a slash.
-    Both systems say it on stderr."""
+    """From `module -t avail`: a name per line; folders end with a colon, directories with a slash.
+    Both modules systems print to stderr."""
     code = '. "$1" >/dev/null 2>&1; module -t avail 2>&1'
     text = machine.ask("bash", "--norc", "-c", code, "bash", init).text
     names = [re.sub(r"\((default|[DL,]+)\)$", "", line.strip()) for line in text.splitlines()]

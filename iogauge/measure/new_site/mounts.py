@@ -30,13 +30,13 @@ SHARED = {
 # MooseFS's client names no subtype: its device does.
 MOOSEFS = ("fuse", "mfs#")
 
-# File systems on disks, which count where their mount point is named as room for data.
+# File systems on disks: used if their mount point is named like data space.
 DISKS = ("xfs", "ext3", "ext4", "btrfs", "zfs", "f2fs", "jfs", "bcachefs")
 ROOM = re.compile(r"scratch|work|proj|data|nvme|ssd|burst|^bb$|^local", re.IGNORECASE)
-# Where the machine's own files are; a shared mount there is none for users, unless it is so named.
+# System folders: a shared mount there is not for users' data, unless named so.
 OWN = ("/usr", "/opt", "/boot", "/etc", "/var", "/nix", "/snap", "/sys", "/run", "/proc", "/dev")
 
-# Variables in which sites tell users where their room is.
+# Variables in which sites give users the path of their data space.
 FOLDERS = ("SCRATCH", "WORK", "PROJECT", "FASTDATA", "CSCRATCH", "WORKDIR")
 
 
@@ -64,14 +64,14 @@ class Mount:
 
 
 def read(text: str) -> list[Mount]:
-    """Of /proc/mounts, in its order; of a device that is mounted twice, the shorter path."""
+    """The mounts of /proc/mounts, in order; of a device mounted twice, the shorter path."""
     found: dict[tuple[str, str], Mount] = {}
     for line in text.splitlines():
         device, path, kind, options = (plain(word) for word in line.split()[:4])
         mount = Mount(device, path, kind, tuple(options.split(",")))
         if not mount.counts:
             continue
-        # `none` and the like name no device.
+        # `none` and the like are no device.
         key = (device, kind) if "/" in device or "#" in device or ":" in device else (path, kind)
         if key not in found or len(path) < len(found[key].path):
             found[key] = mount
@@ -79,8 +79,8 @@ def read(text: str) -> list[Mount]:
 
 
 def entries(machine: Machine, batch: bool = False) -> list[str]:
-    """A line for each file system, the ones in the site's variables first. Where there is none: one
-    for /tmp, or with a batch system, whose nodes do not share /tmp, a folder to be named."""
+    """A line for each file system, those in the site's variables first. If there is none: one for
+    /tmp or, with a batch system, whose nodes do not share /tmp, a placeholder."""
     lines: dict[str, str] = {}
     found = read(machine.mounts())
     for name in FOLDERS:
@@ -109,7 +109,7 @@ def entries(machine: Machine, batch: bool = False) -> list[str]:
 
 
 def folder(machine: Machine, mount: str) -> str:
-    """The user's own folder on a mount, where a variable names it; else the mount."""
+    """The user's folder on a mount if a variable names it; else the mount."""
     for name in FOLDERS:
         path = PurePosixPath(machine.variable(name))
         if path.is_absolute() and path.is_relative_to(mount):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Batch systems: which one answers, and its partitions (queues, classes).
+"""The batch system that answers, and its partitions (queues, classes).
 
-A command that is there proves nothing: a login image may have Slurm's, and no controller. So each
-batch system is asked for its partitions, and one that does not answer is not taken.
+Commands on PATH prove nothing: a login image may have Slurm's without a controller. So each batch
+system is asked for its partitions, and taken only if it answers.
 """
 
 import re
@@ -16,9 +16,9 @@ UNITS = {"kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40, "": 1, "b": 1}
 
 @dataclass(frozen=True)
 class Partition:
-    """As its batch system names it. 0: it does not say; `cores` and `memory` (MiB) of its
-    smallest node. `access`: what a job must say to run there. `max_time`: its longest time limit,
-    in seconds."""
+    """A partition with its batch system's name. 0: unknown. `cores` and `memory` (MiB): of its
+    smallest node. `access`: options that a job needs to run there. `max_time`: its longest time
+    limit, in seconds."""
 
     name: str
     access: str
@@ -30,9 +30,9 @@ class Partition:
 
 @dataclass(frozen=True)
 class System:
-    """A row of `SYSTEMS`. `commands`: that all must be there, with which we submit. `ask`: what it
-    must answer to, and `partitions`: what it has said. `also`: a second question, which must be
-    answered too. `says`: what must be in its answer."""
+    """A row of `SYSTEMS`. `commands`: for submission; all must exist. `ask`: a query that it must
+    answer; `partitions` parses the answer. `also`: a second query. `says`: text that the answer
+    must contain."""
 
     back_end: str
     launcher: str
@@ -45,7 +45,8 @@ class System:
 
 @dataclass(frozen=True)
 class Found:
-    """`why`: how it was found. `silent`: what is there and does not answer, with the reason."""
+    """`why`: how it was found. `silent`: systems that are installed but do not answer, with the
+    reason."""
 
     back_end: str
     launcher: str
@@ -55,7 +56,7 @@ class Found:
 
 
 def find(machine: Machine) -> Found:
-    """The first that answers, else this machine alone."""
+    """The first batch system that answers, else this machine alone."""
     silent: dict[str, str] = {}
     for system in SYSTEMS:
         if not all(machine.which(command) for command in system.commands):
@@ -78,7 +79,7 @@ def told(silent: dict[str, str]) -> list[str]:
 
 
 def _number(text: str) -> int:
-    """`24`, or `24+` where nodes differ: the least."""
+    """`24`, or `24+` if nodes differ: the minimum."""
     found = re.match(r"\d+", text.strip())
     return int(found[0]) if found else 0
 
@@ -113,7 +114,7 @@ def in_seconds(text: str) -> int:
 
 
 def _least(*numbers: int) -> int:
-    """Of those that are known."""
+    """The minimum of the known values."""
     return min((number for number in numbers if number), default=0)
 
 
@@ -142,7 +143,7 @@ def _status(text: str, key: str) -> str:
 
 
 def pbs(machine: Machine, text: str) -> list[Partition]:
-    """Queues that run jobs; nodes belong to no queue, so they are all machines' smallest one."""
+    """Queues that run jobs. Nodes belong to no queue, so each gets the machine's smallest node."""
     nodes = [keys for _, keys in blocks(machine.ask("pbsnodes", "-a").text) if "state" in keys]
     cores = [
         _number(node.get("resources_available.ncpus") or node.get("np") or "") for node in nodes
@@ -188,7 +189,7 @@ def loadleveler(_: Machine, text: str) -> list[Partition]:
 
 SINFO = ("sinfo", "-h", "-o", "%R|%a|%D|%X|%Y|%m|%l")
 QUEUES = ("qstat", "-Q", "-f")
-# Those whose commands nobody else has come first; `sacct` answers where there is accounting.
+# Systems with unique commands first. `sacct` answers only with accounting.
 SYSTEMS = (
     System("loadleveler.j2", "poe", ("llsubmit",), ("llclass",), loadleveler),
     System("cobalt.j2", "runjob", ("qsub", "cqstat"), ("cqstat", "-Q"), cobalt),

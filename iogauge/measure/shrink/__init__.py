@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A failing run, made small: fewer processes, less data, fewer options, at last a program alone."""
+"""Reduces a failing run: fewer processes, less data, fewer options, finally a program of its
+own."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What fails: a command line of iokernel with its processes, how it ends, and the smallest that
-still fails, by delta debugging. A failure by chance needs several tries."""
+"""A failing command line of iokernel, its process count and failure, and the smallest that still
+fails, by delta debugging. A random failure needs several tries."""
 
 import re
 import shlex
@@ -17,9 +17,9 @@ from iogauge.measure.iokernel import Stack
 from reframe_tests.machine.leftovers import own_folder
 
 SECONDS = 120.0  # a small run takes less than one
-# Where a run is, and what it leaves: the tool's own business.
+# Options for the place and output of a run, which are set here.
 OWN = {"--dir": 1, "--json": 1, "--keep": 0}
-# Without these it is another case.
+# Options without which it is another case.
 NEEDED = ("--method", "--mode")
 NUMBER = re.compile(r"\d+")
 RIGHT = "right"
@@ -27,11 +27,11 @@ Some = TypeVar("Some")
 
 
 class CannotShrinkError(AnalysisError):
-    """There is nothing to begin with; the message says why."""
+    """There is nothing to reduce; the message says why."""
 
 
 class NoProgramError(CannotShrinkError):
-    """It fails, but no program of it can be made."""
+    """It fails, but cannot be turned into a program."""
 
     exit_code = EXIT_NOT_VERIFIED
 
@@ -62,14 +62,14 @@ def without_own(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def options(case: Case) -> list[tuple[int, int]]:
-    """Where each option begins and ends, with its value."""
+    """Begin and end of each option with its value."""
     starts = [i for i, word in enumerate(case.words) if i and re.match(r"--?[A-Za-z]", word)]
     return list(zip(starts, [*starts[1:], len(case.words)], strict=False))
 
 
 def smaller(case: Case) -> Iterator[Case]:
-    """What could be left of it, the greatest steps first: processes, then numbers, then options
-    without numbers (the default of one with a number may be larger)."""
+    """Smaller candidates, the largest steps first: processes, then numbers, then options without
+    numbers (the default of one with a number may be larger)."""
     least = {1, 2, 3, case.processes // 2, case.processes - 1}
     for processes in sorted(n for n in least if 0 < n < case.processes):
         yield replace(case, processes=processes)
@@ -105,8 +105,8 @@ class Runner:
     guard: Guard = field(default_factory=iokernel.guard)
 
     def end(self, case: Case, traces: Path | None = None) -> str:
-        """How a run ends: RIGHT, or what went wrong in a word. With `traces` each of its accesses
-        is recorded there."""
+        """How a run ends: RIGHT, or the failure in a word. With `traces`, each access is recorded
+        there."""
         with own_folder(self.folder) as place:
             prefix = self.stack.recorded(traces, self.folder) if traces else []
             done = iokernel.run(
@@ -122,8 +122,8 @@ class Runner:
 
 
 def of_run(folder: Path, number_of: Callable[[Path], tuple[int, str]]) -> Case:
-    """The case of a run of a session: its command from its trace, the hints of its environment from
-    its job script."""
+    """The case of a session's run: the command from its trace, hints in the environment from its
+    job script."""
     processes, command = number_of(folder)
     words = shlex.split(command)
     script = folder / JOB_SCRIPT
@@ -142,7 +142,7 @@ class Tries:
         self.how = ""
 
     def begin(self, case: Case) -> None:
-        """Learns how it fails. `CannotShrinkError` where it does not, in three times the tries."""
+        """Learn how it fails. Raises CannotShrinkError if three times the tries all pass."""
         for number in range(1, 3 * self.tries + 1):
             self.how = self.end(case)
             if self.how != RIGHT:
@@ -151,8 +151,8 @@ class Tries:
         raise CannotShrinkError(f"{3 * self.tries} runs of {case} were all right")
 
     def fails(self, case: Case) -> bool:
-        """In one of the tries, in the same way; the tries end with it. Something else that goes
-        wrong (a size that the pattern does not take) ends them too."""
+        """Whether one of the tries fails in the same way. That ends the tries, as does another
+        failure (such as a size that the pattern does not allow)."""
         for number in range(1, self.tries + 1):
             how = self.end(case)
             if how == self.how:
@@ -167,7 +167,7 @@ class Tries:
 
 
 def shrink(case: Case, tries: Tries, most: int = 200) -> Case:
-    """Until no smaller one fails; at most so many candidates are tried."""
+    """Reduce until no smaller case fails, or so many candidates were tried."""
     tries.begin(case)
     left, tried = most, set[Case]()
     while left > 0:
@@ -187,7 +187,7 @@ def shrink(case: Case, tries: Tries, most: int = 200) -> Case:
 
 
 def fewest(some: Sequence[Some], fails: Callable[[Sequence[Some]], bool]) -> list[Some]:
-    """Zeller and Hildebrandt's ddmin (2002): of those, in their order, as few as still fail."""
+    """Zeller and Hildebrandt's ddmin (2002): as few of them, in order, as still fail."""
     now, parts = list(some), 2
     while len(now) >= 2:
         size = -(-len(now) // parts)

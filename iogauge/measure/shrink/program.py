@@ -25,17 +25,17 @@ SOURCE = Path(__file__).with_name("repro.c.in")
 MOST_LINES = 150
 PAGE = 4096
 WIDTH = 100
-CALLS = 200  # of a repeat: few rounds are done again and again, as they may fail seldom
+CALLS = 200  # passes per repeat: few rounds are repeated, since they may fail rarely
 TOGETHER = ("_all",)
-REPEATS = 30  # of the program, in one run
-SUSPECTS = 5  # rounds that are tried alone
+REPEATS = 30  # repeats of the program in one run
+SUSPECTS = 5  # rounds tried alone
 FOUND = re.compile(r"(\d+) of (\d+) repeats had wrong bytes")
 
 
 @dataclass(frozen=True)
 class Round:
-    """One call of all processes, or what each of them writes alone between two of those.
-    `pieces`: process, offset, length."""
+    """One collective call, or what each process writes alone between two of those. `pieces`:
+    process, offset, length."""
 
     together: bool
     pieces: tuple[tuple[int, int, int], ...]
@@ -47,8 +47,8 @@ class Round:
 
 
 def rounds_of(traced: Traced, file: int) -> list[Round]:
-    """What was written to a file until it was first closed. `NoProgramError` where the trace
-    does not say."""
+    """What was written to a file until it was first closed. Raises NoProgramError if the trace does
+    not tell."""
     rows, found = traced.accesses, dict[tuple[int, bool], list[tuple[int, int, int]]]()
     assert traced.events is not None
     for rank in range(traced.processes):
@@ -72,7 +72,7 @@ def rounds_of(traced: Traced, file: int) -> list[Round]:
 
 
 def suspects(some: Sequence[Round], found: Blame, file: int) -> list[Round]:
-    """Those whose bytes a read-modify-write covered, or may have: the most of them first."""
+    """Rounds whose bytes a read-modify-write covered, or may have, the most covered first."""
     races, rows = found.races, found.traced.accesses
     bad = (races.kind <= MAY_COVER) & (rows["file"][races.a] == file)
     low, high = races.low[bad], races.high[bad]
@@ -91,7 +91,7 @@ def text_of(
     some: Sequence[Round], processes: int, command: str, repeats: int, library: str,
     most: int = MOST_LINES,
 ) -> str:  # fmt: skip
-    """The program. `NoProgramError` where it has too many lines."""
+    """The program. Raises NoProgramError if it has too many lines."""
     lowest = min((offset for r in some for _, offset, _ in r.pieces), default=0)
     lowest -= lowest % PAGE
     highest = max((offset + length for r in some for _, offset, length in r.pieces), default=0)
@@ -117,7 +117,7 @@ def text_of(
 
 
 def traced(runner: Runner, case: Case, how: str, tries: int, folder: Path) -> None:
-    """Leaves the traces of a run that fails."""
+    """Run until a run fails, and keep its traces."""
     for _ in range(10 * tries):
         for old in folder.glob("*.trace"):
             old.unlink()
@@ -138,7 +138,7 @@ class Program:
         return text_of(rounds, *words)
 
     def failed(self, text: str, repeats: int = REPEATS) -> tuple[int, int]:
-        """Of how many repeats how many had wrong bytes."""
+        """The number of repeats, and of those with wrong bytes."""
         source, binary = self.work / "repro.c", self.work / "repro"
         source.write_text(text)
         stack, compiler = replace(self.runner.stack, program=binary), ["-Wall", "-Wextra", "-O1"]
@@ -168,7 +168,7 @@ def _library(iokernel: Path) -> str:
 def make(
     made: Program, traces: Path, tries: int, say: Callable[[str], None]
 ) -> tuple[str, int, int]:
-    """Its text, and how often it failed of how many repeats."""
+    """The text, how often it failed, and the number of repeats."""
     blamed = find(traces)
     found = blamed.traced
     rows = found.accesses[found.accesses["layer"] == MPIIO]
@@ -182,7 +182,7 @@ def make(
     def fails(some: Sequence[Round]) -> bool:
         try:
             text = made.text(some)
-        except NoProgramError:  # too long yet: only what it does counts
+        except NoProgramError:  # still too long to print
             text = text_of(some, made.case.processes, "", REPEATS, "", most=10**6)
         return any(made.failed(text)[0] for _ in range(tries))
 

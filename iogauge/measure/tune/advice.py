@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a search has found: in words, and as files that libraries, job scripts and a site read."""
+"""The result of a search: as text, and as files for libraries, job scripts and a site."""
 
 import json
 import math
@@ -27,7 +27,7 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class Advice:
-    """`found` with what the trials say besides."""
+    """`found`, and further facts of the trials."""
 
     session: Session
     space: Space
@@ -36,7 +36,7 @@ class Advice:
 
     @property
     def gain(self) -> Interval | None:
-        """The interval that counts: of the rounds after the search."""
+        """The interval that counts, from the rounds after the search."""
         return self.found.confirmed
 
     @property
@@ -47,12 +47,12 @@ class Advice:
         return [t for t in self.session.trials if t.arm == arm and t.outcome.kind == "ok"]
 
     def peak(self, arm: Config) -> int:
-        """Bytes of the largest process, in the middle of its trials."""
+        """Peak memory of the largest process in bytes, median of its trials."""
         found = [trial.outcome.peak for trial in self.trials(arm)]
         return int(median(found)) if found else 0
 
     def hints(self) -> tuple[dict[str, str], dict[str, str], list[str]]:
-        """Of the winner: hints without those that its library did not take, variables, options."""
+        """The winner's hints, without those that its library ignored, variables and options."""
         hints, variables, options = split(self.space.places(self.found.winner))
         trials = self.trials(self.found.winner)
         ignored = set(trials[-1].outcome.ignored) if trials else set()
@@ -127,7 +127,7 @@ class Advice:
         return {}
 
     def lacks(self) -> str:
-        """What would decide."""
+        """What would decide it."""
         gain, name = self.gain, self.session.name
         more = f"iogauge tune --resume {name} --budget"
         budget = float(self.session.asked["budget"])
@@ -153,7 +153,7 @@ class Advice:
             yield f"next     {ratio:.2f} times, {rounds} {noun}: {text(arm)}"
 
     def _outcasts(self) -> Iterator[str]:
-        """Settings that are not advised, each with its first reason."""
+        """Settings that are not advised, with the first reason of each."""
         seen: dict[str, list[tuple[Config, str]]] = {}
         for trial in self.session.trials:
             if trial.outcome.kind != "ok":
@@ -167,7 +167,7 @@ class Advice:
                 yield f"excluded {kind}: {len(of) - SHOWN} more settings"
 
     def write(self, folder: Path, site: bool) -> list[Path]:
-        """The files of a decided gain, and in each case the words. Raises OSError."""
+        """Write the text and, for a decided gain, the settings' files. Raises OSError."""
         files = {FILE: "\n".join(self.lines()) + "\n"}
         if self.is_decided:
             hints, variables, options = self.hints()
@@ -196,7 +196,7 @@ class Advice:
         has_own = method in ("hdf5", "pnetcdf", "netcdf4", "cgns")
         rule = {
             "patterns": [str(self.session.asked["pattern"]).split()[0]],
-            # the features by which a rule finds the calls of a method
+            # features by which a rule selects a method's calls
             **({"with": [method]} if has_own else {"without": ["hdf5", "pnetcdf"]}),
             "hints": hints,
         }

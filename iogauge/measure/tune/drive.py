@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs what a search asks for, until it ends or its budget does, and shows how far it is."""
+"""Runs the trials of a search until it or its budget ends, and shows progress."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -35,7 +35,7 @@ class Progress:
         self.round(now, used)
 
     def _best(self) -> str:
-        """Of those that ran as often as any."""
+        """The best of those with the most rounds."""
         base = self.of.get(self.default, {})
         found = {
             arm: median([math.log(s / base[n]) for n, s in own.items() if n in base])
@@ -52,8 +52,8 @@ class Progress:
 
 @dataclass
 class Drive:
-    """A search with its runner. Its clock counts the seconds of trials, as they were written down:
-    so a search that is resumed with the same budget takes the same course."""
+    """A search with its runner. Its clock counts the recorded seconds of trials, so a resumed
+    search with the same budget takes the same course."""
 
     session: Session
     space: Space
@@ -73,7 +73,7 @@ class Drive:
             now = next(course)
             while True:
                 while self.used >= self.end(now.stage):
-                    now = course.throw(tuning_search.Spent())  # to what comes after this stage
+                    now = course.throw(tuning_search.Spent())  # to the next stage
                 self.watch.round(now, self.used)
                 answers = self.round(now, known)
                 self.session.write_report()
@@ -83,22 +83,22 @@ class Drive:
             return found
 
     def end(self, stage: str) -> float:
-        """When it has to end, in seconds of jobs: the search so that there is time to confirm."""
+        """When it must end, in seconds of jobs; a search must leave time to confirm."""
         confirm = min(2 * self.rules.confirm * self.typical(), self.budget / 2)
         return self.budget - (0 if stage == "confirm" else confirm)
 
     def room(self) -> float:
-        """For how many jobs there is time before the search has to end."""
+        """The number of jobs for which there is time before the search must end."""
         return (self.end("search") - self.used) / max(self.typical(), 1e-3)
 
     def typical(self) -> float:
-        """Seconds of a job of the default, of those that the search has seen by now."""
+        """Typical seconds of a job of the default, so far."""
         return median(self.seconds) if self.seconds else 0.0
 
     def round(
         self, now: tuning_search.Round, known: Mapping[tuple[int, Config], Outcome]
     ) -> dict[Config, tuning_search.Answer]:
-        """The answers of all arms, or of some where the time was over; then the default's too."""
+        """The answers of all arms, or of some with the default if time ran out."""
         answers: dict[Config, tuning_search.Answer] = {}
         end = self.end(now.stage)
         for arm in (*now.arms, self.space.default):
@@ -117,7 +117,7 @@ class Drive:
         return answers
 
     def limit(self) -> float:
-        """Seconds after which a job is ended: one that takes so long is no winner."""
+        """Seconds after which a job is killed: a slower one cannot win."""
         typical = self.typical()
         longest = max(LIMIT, SLOWER * typical) if typical else FIRST_LIMIT
         return max(min(longest, self.budget - self.used), min(LIMIT, longest) / 2)

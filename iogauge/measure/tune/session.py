@@ -45,8 +45,8 @@ KINDS: Mapping[str, Kind] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """`why`: of all but `ok`. Bandwidths in MiB/s, `seconds` of the whole job, `peak` in bytes of
-    the largest process. `ignored`: hints that the library did not take."""
+    """`why`: the reason, unless `ok`. Bandwidths in MiB/s, `seconds` of the whole job, `peak` in
+    bytes of the largest process. `ignored`: hints that the library ignored."""
 
     kind: Kind
     why: str = ""
@@ -57,7 +57,8 @@ class Outcome:
     ignored: tuple[str, ...] = ()
 
     def speed(self, wish: Wish) -> float | str:
-        """For the search: MiB/s, or why there is none. Of both: bytes over the sum of the times."""
+        """For the search: MiB/s, or why there is none. For both directions: bytes over total
+        time."""
         if self.kind != "ok":
             return f"{self.kind}: {self.why}"
         if wish == "both" and self.write and self.read:
@@ -72,8 +73,8 @@ def is_wrong(why: str) -> bool:
 
 @dataclass(frozen=True)
 class Job:
-    """What all trials of a search have in common. `launch`: the words up to the program; `place`:
-    of the file system."""
+    """What all trials of a search share. `launch`: the words before the program. `place`: the file
+    system's folder."""
 
     launch: tuple[str, ...]
     program: Path
@@ -83,7 +84,7 @@ class Job:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def command(self, space: Space, arm: Config) -> tuple[list[str], dict[str, str]]:
-        """The words but for folder and document, and the variables of this setting."""
+        """The command without folder and document, and the variables of this setting."""
         hints, variables, options = split(space.places(arm))
         sorted_hints = sort_hints(hints)
         method, _, mode = dict(arm)[CALL].partition(":")
@@ -107,21 +108,21 @@ def split(places: Sequence[str]) -> tuple[dict[str, str], dict[str, str], list[s
 
 
 class Runner:
-    """Runs trials; what they have started is ended with this process, whichever way that ends."""
+    """Runs trials. Their processes end with this one, however it ends."""
 
     def __init__(self, job: Job, space: Space) -> None:
         self.job, self.space = job, space
         self.guard = iokernel.guard()
 
     def __call__(self, arm: Config, keep: Path, limit: float) -> Outcome:
-        """One job, of `limit` seconds at most; its document and its script are left in `keep`."""
+        """Run one job, of at most `limit` seconds. Its document and script are kept in `keep`."""
         keep.mkdir(parents=True, exist_ok=True)
         words, variables = self.job.command(self.space, arm)
         variables = {**self.job.environment, **variables}
         with own_folder(self.job.place) as folder:
             words += ["--dir", str(folder), "--json", str(keep / DOCUMENT)]
             lines = [f"export {key}={shlex.quote(value)}" for key, value in variables.items()]
-            script = ["#!/bin/sh", *lines, shlex.join(words)]  # what ran, for a reader
+            script = ["#!/bin/sh", *lines, shlex.join(words)]  # a record of what ran
             (keep / JOB_SCRIPT).write_text("\n".join(script) + "\n")
             done = iokernel.execute(
                 words, variables, seconds=limit, document=keep / DOCUMENT, guard=self.guard
@@ -156,8 +157,8 @@ class Trial:
 
 @dataclass
 class Session:
-    """`asked`: what the command line said, as far as it decides what is run. Nothing is written
-    before the first trial has ended."""
+    """`asked`: the options that determine the trials. Nothing is written before the first trial has
+    ended."""
 
     output: Path
     name: str
@@ -166,7 +167,7 @@ class Session:
 
     @classmethod
     def resume(cls, output: Path, name: str) -> "Session":
-        """The search of this name, the newest where it is empty. Raises UsageError."""
+        """The search of this name; the newest if it is empty. Raises UsageError."""
         if not name:
             there = sorted(path.parent.name for path in output.glob(f"2*/{ASKED}"))
             if not there:
@@ -189,7 +190,7 @@ class Session:
         return self.folder / SYSTEM / "host" / str(self.asked["stack"]) / f"{TEST}_{number:05}"
 
     def read(self) -> list[Trial]:
-        """The lines that are whole: a kill may have cut the last one."""
+        """The complete lines: a kill may have truncated the last one."""
         path = self.folder / TRIALS
         found = []
         for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
@@ -207,7 +208,7 @@ class Session:
         return {(trial.round, trial.arm): trial.outcome for trial in self.trials}
 
     def add(self, number: int, stage: Stage, arm: Config, outcome: Outcome) -> None:
-        """Written before the next one begins."""
+        """Record a trial before the next one begins."""
         trial = Trial(len(self.trials), number, stage, arm, outcome, time.time())
         self.trials.append(trial)
         if not (self.folder / ASKED).exists():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The space of settings that `tune` searches: the table of all, and what of it a stack, a pattern
-and a scope leave.
+"""The search space of `tune`: a table of all settings, restricted to a stack, a pattern and a
+scope.
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ class Setting:
 
     `places`: where a value goes, with `{v}` for it: `K=V` a hint (kernels/base/hints.def says where
     its library looks for it), `$K=V` a variable of the environment, `--K=V` an option of iokernel.
-    `needs`: features of call, stack and file system without which it says nothing. `makes`: a
+    `needs`: features of call, stack and file system without which it has no effect. `makes`: a
     feature, and what it turns into.
     """
 
@@ -37,8 +37,8 @@ class Setting:
 
 @dataclass(frozen=True)
 class Space:
-    """`calls`: the features of each call. `features`: of stack and file system. `starts`: settings
-    that were seen to be good together elsewhere. `base`: the default."""
+    """`calls`: the features of each call. `features`: of stack and file system. `starts`: good
+    combinations from elsewhere. `base`: the default."""
 
     settings: tuple[Setting, ...]
     calls: Mapping[str, frozenset[str]]
@@ -47,7 +47,7 @@ class Space:
     starts: tuple[Config, ...] = ()
 
     def first(self) -> list[Config]:
-        """With each of the starts, and without: each call."""
+        """Each call, with each of the starts and without."""
         found = [
             self.fit({CALL: call, **dict(start)})
             for start in (*self.starts[:1], (), *self.starts[1:])
@@ -56,7 +56,7 @@ class Space:
         return list(dict.fromkeys(found))
 
     def near(self, arm: Config) -> list[Config]:
-        """Each that differs in one setting."""
+        """Arms that differ in one setting."""
         now = dict(arm)
         found = [self.fit({**now, CALL: call}) for call in self.calls]
         for setting in self.settings:
@@ -66,7 +66,7 @@ class Space:
         return [one for one in dict.fromkeys(found) if one != arm]
 
     def some(self, count: int, seed: str) -> list[Config]:
-        """So many by chance, all if there are no more; the same for the same seed."""
+        """So many random arms, or all if there are fewer; reproducible by the seed."""
         if self.size <= count:
             return self.all
         generator = random.Random(seed)
@@ -82,7 +82,7 @@ class Space:
 
     @functools.cached_property
     def all(self) -> list[Config]:
-        """Each that differs from all others in what it says."""
+        """All arms that differ in effect."""
         found: dict[Config, None] = {}
         for call in self.calls:
             wanted: list[dict[str, str]] = [{CALL: call}]
@@ -95,13 +95,13 @@ class Space:
         return list(found)
 
     def contains(self, arm: Config, other: Config) -> bool:
-        """Whether `arm` has all settings of `other`; where `other` has none, the same call. The
-        call counts only then: a library below it is the same for others."""
+        """Whether `arm` has all settings of `other`, or the same call if `other` has none. The call
+        counts only then, since the library below is the same for other calls."""
         settings = set(other) - {(CALL, dict(other)[CALL])}
         return settings <= set(arm) if settings else arm == other
 
     def fit(self, wanted: Mapping[str, str], of: Sequence[Setting] = ()) -> Config:
-        """In the table's order, without what says nothing there. `of`: these settings only."""
+        """Effective settings in table order. `of`: only these settings."""
         features = self.features | self.calls[wanted[CALL]]
         kept = [(CALL, wanted[CALL])]
         for setting in of or self.settings:
@@ -140,10 +140,10 @@ SCOPES: dict[Scope, str] = {
     "same-calls": "the default's method and mode: nothing but hints and environment",
 }
 
-# Methods whose bytes go through MPI-IO, so that its settings say something.
+# Methods that write through MPI-IO, so that its settings have an effect.
 OVER_MPI_IO = ("mpiio", "hdf5", "pnetcdf", "netcdf4", "cgns")
-OTHER_ORDER = "mode:ordered"  # the feature of a call whose file has another order of data
-ALONE = ("independent", "ordered")  # modes in which MPI-IO is called by each process alone
+OTHER_ORDER = "mode:ordered"  # feature of a call whose file orders data differently
+ALONE = ("independent", "ordered")  # modes with independent MPI-IO calls
 K, M = 1024, 1024**2
 
 
@@ -163,7 +163,7 @@ def _line(
 
 SWITCH = ("enable", "disable")
 SETTINGS = (
-    # name, values, where they go, what call and stack must have
+    # name, values, places, features that call and stack need
     _line("io", ("romio",), "$OMPI_MCA_io=^ompio", "ompio over-mpi-io", ("ompio", "romio")),
     _line("buffering", SWITCH, "romio_cb_write={v} romio_cb_read={v}", "romio together"),
     _line("aggregators", ("1", "half", "all"), "cb_nodes={v} cb_config_list=*:{v}",
@@ -191,9 +191,9 @@ SETTINGS = (
     _line("twophase-straight", _sizes(64 * K, M), "--straight={v}", "method:twophase"),
 )  # fmt: skip
 
-FREE = frozenset({"free-layout"})  # the file may hold the data in another order
+FREE = frozenset({"free-layout"})  # the file may order data differently
 
-# What was seen to be good together on one node (the project's measurements of S3D): where to begin.
+# Starting points: good combinations on one node (the project's measurements of S3D).
 STARTS: tuple[Config, ...] = (
     (("io", "romio"), ("buffering", "enable"), ("aggregators", "all"), ("buffer", str(M)),
      ("swap-in-place", "enable")),

@@ -92,7 +92,7 @@ class TemplatedJob:
         script_file.write_text(script)
 
     def submit(self) -> Any:
-        """So that a killed session's jobs can be found."""
+        """Submit, and record the job id so that a killed session's jobs can be found."""
         result = super().submit()  # type: ignore[misc]
         job: Any = self
         text = f"{job.scheduler.registered_name} {job.jobid}\n"

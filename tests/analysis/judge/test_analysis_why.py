@@ -210,7 +210,7 @@ def test_a_planted_cause_comes_first(kind: Kind) -> None:
 def test_a_straggler_is_named() -> None:
     (found,) = PLANTED["straggler"]()
     assert (found.process, found.phase, found.layer) == (3, "write", "POSIX")
-    assert "3.3 times as long in write" in found.says
+    assert "3.3 times the mean in write" in found.says
 
 
 @pytest.mark.parametrize(("p99", "calls"), [(0.0009, 2000), (0.01, 2000), (0.04, 100)])
@@ -221,7 +221,7 @@ def test_calls_are_slow_if_few_take_long_and_much_of_the_time(p99: float, calls:
     (found,) = PLANTED["slow calls"]()
     # 0.9 s less 1000 calls of the median.
     assert found.share == pytest.approx(0.8)
-    assert found.says == "of 100 calls one took 0.04 s or more, and the median one 0.0001 s"
+    assert found.says == "one call in 100 took 0.04 s or more; the median call took 0.0001 s"
 
 
 def test_a_straggler_outside_data_calls_is_not_named_by_them() -> None:
