@@ -20,7 +20,7 @@ Found = Sequence[tuple[Facts, Sequence[Cause]]]
 
 
 def show(place: Run, document: dict[str, Any], found: Found, note: str) -> None:
-    """A paragraph for each cause. Commands have lines of their own, easy to copy."""
+    """A paragraph for each cause. Each command is on a separate line, easy to copy."""
     console = screen.console()
     processes = document["system"]["processes"]
     words = (place.pattern, place.call, place.fs, place.scale, place.stack)

@@ -45,7 +45,7 @@ def add_add(parser: argparse.ArgumentParser) -> None:
 
 
 def run_add(args: argparse.Namespace) -> int:
-    """Store the reports in turn; an unusable one does not stop the others."""
+    """Store the reports one by one; an unusable one does not stop the others."""
     reports, place = args.reports, options.store_of(args)
     if not reports:
         reports = [options.last_report(args.output)] if args.last else all_reports(args.output)

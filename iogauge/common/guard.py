@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Ends processes when the process that started them is gone, however it ended.
 
-A guard is a process in a session of its own, which neither Ctrl-C nor the end of its parent's
+A guard is a process in a separate session, which neither Ctrl-C nor the end of its parent's
 process group reaches. It blocks on a pipe, so it costs nothing during a measurement. When the pipe
 closes, its parent has ended: what is still on its list gets a signal, and SIGKILL after a while.
 """

@@ -59,8 +59,8 @@ MORE_LIES = {
         (
             (
                 "driver/servers.c",
-                ("= io_monotonic_seconds() - began;\n        mine.end"),
-                ("= 0 * (io_monotonic_seconds() - began);\n        mine.end"),
+                ("= io_monotonic_seconds() - began;\n    mine->end"),
+                ("= 0 * (io_monotonic_seconds() - began);\n    mine->end"),
             ),
         ),
         "another clock says",

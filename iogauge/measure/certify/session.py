@@ -159,7 +159,7 @@ class Runs:
 
 
 class Queue:
-    """The cases of one stack: those of the plan, interleaved with follow-ups of failures."""
+    """The planned cases of one stack, interleaved with follow-ups of failures."""
 
     def __init__(self, stack: Candidate, fs: Sequence[str], seed: int, known: Runs) -> None:
         self.stack, self.known = stack, known

@@ -27,8 +27,6 @@ from tests.recorded_runs import (
     traced,
 )
 
-# ---------------------------------------------------------------- the honest
-
 
 @pytest.mark.parametrize("name", TRACED)
 def test_an_honest_run_with_its_trace_passes(name: str, tmp_path: Path) -> None:
@@ -53,8 +51,6 @@ def test_a_loaded_machine_and_a_clock_that_was_set_fail_nobody(tmp_path: Path) -
             entry |= {edge: entry[edge] - 86400 for edge in ("begin", "end")}
     judged(run, tmp_path)
 
-
-# ---------------------------------------------------------------- the lies
 
 Lie = Callable[[Run], None]
 LIES: dict[str, tuple[Callable[[], Run], Lie, str]] = {}
