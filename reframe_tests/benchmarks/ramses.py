@@ -114,14 +114,14 @@ class RamsesBenchmark(IoBenchmark):
 @benchmark
 class RamsesOwnFiles(RamsesBenchmark):
     """RAMSES as it is: a file per process. `-S RamsesOwnFiles.io_group=N`: tokens, so that one
-    process of N writes at a time. `-S RamsesOwnFiles.local=DIR`: I/O processes, `io_processes` of
-    them, write there, on their nodes, and move the files later ($VARIABLES are the job's)."""
+    process of N writes at a time. `-S RamsesOwnFiles.local_dir=DIR`: `io_processes` I/O processes
+    write there, on their nodes, and move the files later ($VARIABLES are the job's)."""
 
     descr = "RAMSES, a file for each process"
     call = parameter(OWN_FILES, type=str, loggable=True)
     io_group = variable(int, value=0, loggable=True)
     io_processes = variable(int, value=1, loggable=True)
-    local = variable(str, value="", loggable=True)
+    local_dir = variable(str, value="", loggable=True)
 
     def servers(self) -> int:
         return int(self.io_processes) if self.the_call.servers else 0
@@ -130,7 +130,7 @@ class RamsesOwnFiles(RamsesBenchmark):
         group = [f"--io-group {self.io_group}"] if self.io_group else []
         if not self.the_call.servers:
             return super().run_options() + group
-        local = f' --local "{self.local}"' if self.local else ""
+        local = f' --local "{self.local_dir}"' if self.local_dir else ""
         return [*super().run_options(), *group, f"--io-processes {self.io_processes}{local}"]
 
     def buffer_must_be_whole(self) -> bool:
