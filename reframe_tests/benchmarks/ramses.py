@@ -9,6 +9,7 @@ from typing import Any
 
 from reframe.core.builtins import parameter, run_after, variable
 
+from iogauge.common.experiments import SMOKE
 from reframe_tests.framework.base import IoBenchmark
 from reframe_tests.framework.documented import OverProcesses, processes_of
 from reframe_tests.framework.labels import Label
@@ -115,7 +116,8 @@ class RamsesBenchmark(IoBenchmark):
 class RamsesOwnFiles(RamsesBenchmark):
     """RAMSES as it is: a file per process. `-S RamsesOwnFiles.io_group=N`: tokens, so that one
     process of N writes at a time. `-S RamsesOwnFiles.local_dir=DIR`: `io_processes` I/O processes
-    write there, on their nodes, and move the files later ($VARIABLES are the job's)."""
+    write there, on their nodes, and move the files later ($VARIABLES are the job's). Where the run
+    is scaled down, so is their number; at scale smoke it is one."""
 
     descr = "RAMSES, a file for each process"
     call = parameter(OWN_FILES, type=str, loggable=True)
@@ -124,14 +126,16 @@ class RamsesOwnFiles(RamsesBenchmark):
     local_dir = variable(str, value="", loggable=True)
 
     def servers(self) -> int:
-        return int(self.io_processes) if self.the_call.servers else 0
+        if not self.the_call.servers:
+            return 0
+        return 1 if self.scale == SMOKE else max(1, int(self.io_processes) // self.factor)
 
     def run_options(self) -> list[str]:
         group = [f"--io-group {self.io_group}"] if self.io_group else []
         if not self.the_call.servers:
             return super().run_options() + group
         local = f' --local "{self.local_dir}"' if self.local_dir else ""
-        return [*super().run_options(), *group, f"--io-processes {self.io_processes}{local}"]
+        return [*super().run_options(), *group, f"--io-processes {self.servers()}{local}"]
 
     def buffer_must_be_whole(self) -> bool:
         return bool(self.io_group) or super().buffer_must_be_whole()
