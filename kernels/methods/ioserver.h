@@ -112,9 +112,8 @@ int ioserver_wait_answers(const io_ctx *ctx, io_queue_use *use); /* to a drain, 
 
 /* ioserver_move.c: a file of a server in its node's folder. */
 typedef struct {
-    char from[IO_MAX_PATH],
-        part[IO_MAX_PATH]; /* part: name of the copy while it is made, "" if there is none */
-    int in, out;           /* -1: not open */
+    char from[IO_MAX_PATH], copy[IO_MAX_PATH]; /* copy: its path while it is made, else "" */
+    int in, out;                               /* -1: not open */
 } moving;
 /* A new folder in --local, for this server alone. */
 int ioserver_make_folder(const io_ctx *ctx, char folder[IO_MAX_PATH]);

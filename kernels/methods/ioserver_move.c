@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files that a server wrote into a folder of its node, and moves to their places: a copy under another name,
- * which gets its own name when it is complete. A file that is there already is never replaced. */
+/* Files that a server wrote into a folder of its node, and moves to their places: copies. A file that is
+ * there already is never replaced; an incomplete copy is removed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -29,31 +29,20 @@ void ioserver_moving_start(moving *m, const char *folder, uint64_t number, int c
 }
 
 static int begin(moving *m, const io_ctx *ctx, const char *to) {
-    if (snprintf(m->part, sizeof m->part, "%s.part", to) >= (int)sizeof m->part)
-        return io_fail(ctx->error, "%.60s...: the path is too long", to);
     m->in = open(m->from, O_RDONLY | O_CLOEXEC);
     if (m->in < 0) return io_fail_errno(ctx->error, "open", m->from, errno);
-    m->out = open(m->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (m->out >= 0) return 0;
-    io_fail_errno(ctx->error, "create", m->part, errno);
-    m->part[0] = '\0'; /* whoever made it */
-    return -1;
+    m->out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (m->out < 0) return io_fail_errno(ctx->error, "create", to, errno);
+    snprintf(m->copy, sizeof m->copy, "%s", to);
+    return 0;
 }
 
-/* A rename that fails if the name is taken; where there is none, a second link does the same. */
-static int give_name(const char *from, const char *to) {
-    if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE)) return 0;
-    if (errno != EINVAL && errno != ENOSYS) return -1;
-    return link(from, to) ? -1 : unlink(from);
-}
-
-static int finish(moving *m, const io_ctx *ctx, const char *to, bool sync) {
-    if (sync && fsync(m->out)) return io_fail_errno(ctx->error, "fsync", m->part, errno);
+static int finish(moving *m, const io_ctx *ctx, bool sync) {
+    if (sync && fsync(m->out)) return io_fail_errno(ctx->error, "fsync", m->copy, errno);
     int out = m->out;
     m->out = -1;
-    if (close(out)) return io_fail_errno(ctx->error, "close", m->part, errno);
-    if (give_name(m->part, to)) return io_fail_errno(ctx->error, "rename", to, errno);
-    m->part[0] = '\0';
+    if (close(out)) return io_fail_errno(ctx->error, "close", m->copy, errno);
+    m->copy[0] = '\0';
     ioserver_moving_stop(m);
     return 0;
 }
@@ -64,15 +53,15 @@ int ioserver_move(moving *m, const io_ctx *ctx, const char *to, bool sync, char 
     if (n < 0) return io_fail_errno(ctx->error, "read", m->from, errno);
     for (ssize_t done = 0, some; done < n; done += some) {
         some = write(m->out, buffer + done, (size_t)(n - done));
-        if (some < 0) return io_fail_errno(ctx->error, "write", m->part, errno);
+        if (some < 0) return io_fail_errno(ctx->error, "write", m->copy, errno);
     }
-    return n ? 1 : finish(m, ctx, to, sync);
+    return n ? 1 : finish(m, ctx, sync);
 }
 
 void ioserver_moving_stop(moving *m) {
     if (m->in >= 0) close(m->in);
     if (m->out >= 0) close(m->out);
-    if (m->part[0]) unlink(m->part);
+    if (m->copy[0]) unlink(m->copy);
     if (m->from[0]) unlink(m->from);
     *m = (moving){.in = -1, .out = -1};
 }

@@ -74,16 +74,6 @@ def test_a_folder_that_is_not_there(stack: Stack, tmp_path: Path) -> None:
     assert files(tmp_path) == ["r.json"]
 
 
-def test_a_users_copy_under_the_first_name_stays(stack: Stack, tmp_path: Path) -> None:
-    mine = tmp_path / "data" / "output_00001" / "hydro_00001.out00001.part"
-    mine.parent.mkdir(parents=True)
-    mine.write_text("mine")
-    assert f"create: File exists: {mine}" in moved(stack, tmp_path).error(1)
-    assert mine.read_text() == "mine"
-    assert files(tmp_path / "data") == [str(mine.relative_to(tmp_path / "data"))]
-    assert list((tmp_path / "local").iterdir()) == []
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("seconds", [3])
 def test_a_users_file_made_meanwhile_stays(stack: Stack, tmp_path: Path, seconds: int) -> None:
@@ -109,6 +99,6 @@ def test_a_users_file_made_meanwhile_stays(stack: Stack, tmp_path: Path, seconds
     maker.join(60)
     if made != [True]:
         pytest.skip("the second dump was moved before the file could be made")
-    assert f"rename: File exists: {mine}" in run.error(1)
+    assert f"create: File exists: {mine}" in run.error(1)
     assert mine.read_text() == "mine"
     assert files(data) == [str(mine.relative_to(data))]
