@@ -11,6 +11,11 @@ from typing import Any
 
 import pytest
 from iokernel_stacks import Run, Stack
+from recorder_runs import kernel
+
+from iogauge.analysis.darshan.log import read_log
+from iogauge.analysis.ledger.ledger import make_ledger
+from iogauge.analysis.ledger.verdict import judge
 
 HYDRO = ["ramses-hydro", "--size", "16", "--method", "ioserver", "--seed", "7"]
 
@@ -57,6 +62,13 @@ def test_the_move_is_a_phase_that_nobody_sees_before(stack: Stack, tmp_path: Pat
     assert found["summary"]["apparent_bw"] == pytest.approx(apparent, rel=1e-6)
     assert "move" not in sample["direct"]["phases"]
     assert not any((tmp_path / "local").iterdir()) and not files(tmp_path / "data")
+
+
+def test_a_traced_run_has_its_bytes_in_its_own_files(stack: Stack, tmp_path: Path) -> None:
+    (tmp_path / "local").mkdir()
+    run, _ = kernel(stack, tmp_path, *HYDRO, "--local", str(tmp_path / "local"), processes=4)
+    log = read_log(tmp_path / "trace.darshan", convert=tmp_path / "traces")
+    assert judge(make_ledger(run.good(), log)).verdict == "balanced"
 
 
 @pytest.mark.parametrize(
