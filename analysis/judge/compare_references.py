@@ -66,10 +66,11 @@ def with_peak(connection: Any, where: Where, question: Question) -> list[Row]:
             FROM records WHERE {store.GOOD} AND session IN (SELECT session FROM jobs) AND value > 0
             AND (quantity IN ('ceiling_fpp_write', 'ceiling_fpp_read')
                 OR starts_with(quantity, '{PLAIN}')
-                OR method = 'posix' AND quantity IN ('write_bw', 'read_bw', {rates})
-                AND NOT (is_peak AND run IN (SELECT run FROM records
-                    WHERE is_peak AND quantity = 'ceiling_fpp_write'
-                    AND session IN (SELECT session FROM jobs)))) GROUP BY ALL),
+                OR method = 'posix' AND quantity IN ({rates})
+                OR method = 'posix' AND quantity IN ('write_bw', 'read_bw')
+                AND (session, run) NOT IN (SELECT (session, run) FROM records
+                    WHERE session IN (SELECT session FROM jobs) AND (quantity IN ({rates})
+                    OR is_peak AND quantity = 'ceiling_fpp_write'))) GROUP BY ALL),
         known AS (SELECT j.*, greatest(max(p.value) FILTER (p.is_peak OR NOT p.own),
                     quantile_disc(p.value, {ROBUST}) FILTER (p.own AND NOT p.is_peak)) AS peak,
                 max(p.value) FILTER (p.own AND p.run = j.run) AS mine

@@ -25,7 +25,7 @@ SLOWER = 1.5  # times the mean of all; below, it is no cause, however often
 EQUAL = 1.1  # times as much work, at most
 UNEVEN = ("extents", "file", "replay")  # whose processes may differ in calls
 KINDS = {"process": "process {0}{1}", "host": "host {0}", "file": "file {0}", "ost": "OST {0}"}
-PAIRED = {"ost": "comparisons of a process's files on each"}
+PAIRED = {"ost": "comparisons of equal files, one on each"}
 
 
 class Round(NamedTuple):

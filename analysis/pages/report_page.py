@@ -124,7 +124,7 @@ def write(
     """Write the page to each of `pages`; returns them. `each` wraps the sections, to show progress.
     Raises OutputError."""
     full = [section for section in _ordered(around) if section.rows]
-    charts = apart(_charts, full, each)  # without the renderer's memory
+    charts = apart("charts", _charts, full, each)  # without the renderer's memory
     written = list(dict.fromkeys(path.absolute() for path in pages))
     for path in written:
         page.save(path, render(table, path.parent, around, charts).encode())

@@ -87,7 +87,7 @@ find_root() {
 # at the next boot, and no alternative (`mpicc`, `mpirun`) that was there names another program.
 readonly policy=/usr/sbin/policy-rc.d policy_mark='# iogauge set-up'
 
-units_at_boot() { find /etc/systemd/system -path '*.wants/*' 2>/dev/null | sort; }
+units_at_boot() { { find /etc/systemd/system -path '*.wants/*' 2>/dev/null || :; } | sort; }
 
 alternatives() { ! command -v update-alternatives >/dev/null || update-alternatives --get-selections; }
 

@@ -42,17 +42,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class Found(NamedTuple):
-    """All that the store says. `around`: of Around; None without a page."""
+    """All that the store says. `around`: of Around; None without a page. `damaged`: so is a file of
+    the store."""
 
     table: Table
     sections: list[Section]
     histories: Sequence[history.History]
     around: tuple[Any, Any, Any] | None
+    damaged: bool
 
 
 def run(args: argparse.Namespace) -> int:
     # DuckDB's memory is free before the chart library takes as much.
-    table, sections, histories, around = apart(_find, args)
+    table, sections, histories, around, args.damaged = apart("report", _find, args)
     root = options.store_of(args).resolve().parent
     if args.csv:
         formats.write_csv([row.cells() for row in table.all_rows], ())
@@ -93,7 +95,7 @@ def _find(args: argparse.Namespace) -> Found:
     # reads the files of the session's month only
     day = store.connect(place, since=start - DAY)
     around = _around(day, table, root) if _pages(args, table) else None
-    return Found(table, sections, histories, around)
+    return Found(table, sections, histories, around, getattr(args, "damaged", False))
 
 
 def _pages(args: argparse.Namespace, table: Table) -> list[Path]:

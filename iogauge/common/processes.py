@@ -132,10 +132,11 @@ def _host() -> str:
     """Two machines may have one name, and a file system: with a hash of the machine's identity,
     which systemd wants kept secret (machine-id(5))."""
     try:
-        found = re.findall(r"^[0-9a-f]{32}\n", MACHINE.read_text(), re.MULTILINE)
+        found = re.findall(r"^[0-9a-f]{32}$", MACHINE.read_text(), re.MULTILINE)
     except OSError:
         found = []
-    return f"{socket.gethostname()}/{hashlib.sha256(''.join(found).encode()).hexdigest()[:12]}"
+    lines = "".join(f"{one}\n" for one in found).encode()
+    return f"{socket.gethostname()}/{hashlib.sha256(lines).hexdigest()[:12]}"
 
 
 def _boot() -> str:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables that C and Python share: kernels/**/*.def, each row in parentheses after its keyword.
 
-IO_HINT_PREFIX("fcoll", ENVIRONMENT, "OMPI_MCA_") tables.rows("base/hints.def", "IO_HINT_PREFIX") ==
-[["fcoll", "ENVIRONMENT", "OMPI_MCA_"], ...]
+IO_HINT_PREFIX("fcoll", ENVIRONMENT, "OMPI_MCA_")
+tables.rows("base/hints.def", "IO_HINT_PREFIX") == [["fcoll", "ENVIRONMENT", "OMPI_MCA_"], ...]
 """
 
 import functools

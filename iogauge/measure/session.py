@@ -62,7 +62,7 @@ def given_report(words: Sequence[str]) -> Path | None:
 
 
 def draws_order(words: Sequence[str]) -> bool:
-    """Whether the order of the tests is random; unless the user chose ReFrame's own order."""
+    """Whether the order of the tests is random: by default, and by --exec-order=random."""
     return _given(words, "--exec-order") in (None, "random")
 
 
@@ -229,7 +229,7 @@ def _status(child: Child, status: int) -> int:
 
 @contextmanager
 def alone(what: str, parent: int | None) -> Iterator[Child]:
-    """Hold the locks, and store the finished cases of killed sessions. If that fails, say so and
+    """Hold the locks, and store the finished cases of killed sessions. If storing fails, say so and
     measure all the same."""
     end_with(parent)
     try:

@@ -116,6 +116,9 @@ int io_configure(io_run *run, uint64_t processes, io_error *error) {
                              (unsigned long long)c->common.repeats, (unsigned long long)c->steps);
     if (!run->plan && !c->common.dir[0])
         return io_fail_usage(error, "no --dir given; expected a directory on the file system to measure");
+    if (!run->ceilings && (run->ceiling.small || run->ceiling.seconds > 0))
+        return io_fail_usage(error, "%s: measures more of the ceilings; add --ceilings",
+                             run->ceiling.small ? "--small" : "--ceiling-seconds");
     if (run->ceilings && !(c->write && c->read))
         return io_fail_usage(error, "--ceilings measures both directions; omit --write-only and --read-only");
     return 0;

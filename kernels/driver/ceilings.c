@@ -47,10 +47,10 @@ static uint64_t transfers(const void *state) {
 
 static int parts(const void *state, uint64_t owner, uint64_t transfer, io_part *out) {
     const range *s = state;
-    uint64_t offset = transfer * s->transfer, left = s->bytes - offset;
-    uint64_t place = s->transfer == IO_SMALL ? transfer * SCATTER % transfers(s) * IO_SMALL : offset;
+    uint64_t which = s->transfer == IO_SMALL ? transfer * SCATTER % transfers(s) : transfer;
+    uint64_t offset = which * s->transfer, left = s->bytes - offset;
     *out = (io_part){.offset = offset,
-                     .start = {owner * s->bytes + place},
+                     .start = {owner * s->bytes + offset},
                      .count = {left < s->transfer ? left : s->transfer}};
     return 1;
 }

@@ -113,11 +113,12 @@ static void note_warm(io_session *s, const char *path) {
     s->warm += resident;
 }
 
-/* Do pages of the files stay in memory, or are there files that nobody may look at? */
+/* Do pages of the files stay in memory, or are there files that this process does not look at: a series, or
+ * those that it reads of another node's processes? */
 static bool stays_warm(io_session *s) {
     io_filesystem fs;
     io_error none = {0};
-    s->warm = io_series_length(s->what) > 1;
+    s->warm = io_series_length(s->what) > 1 || (s->own_files && s->world->nodes > 1);
     each_cached_file(s, note_warm);
     MPI_Allreduce(MPI_IN_PLACE, &s->warm, 1, MPI_UINT64_T, MPI_MAX, s->world->comm);
     return s->warm && !(!io_filesystem_of(s->what->common.dir, &fs, &none) && io_filesystem_is_memory(&fs));

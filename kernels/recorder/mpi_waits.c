@@ -8,25 +8,6 @@
 #include "mpi_messages.h"
 #include "state.h"
 
-void access_begun(MPI_Request request, const record *r, int direction) {
-    recorder *the = recorder_state();
-    if (!the->most_segments) return;
-    if (the->awaiting == EXPECTED)
-        recorder_partial();
-    else
-        the->awaited[the->awaiting++] = (awaited){(uintptr_t)request, r, direction};
-}
-
-MPI_Request *access_before(int n, const MPI_Request request[]) {
-    if (n <= 0 || recorder_depth || !recorder_on()) return NULL;
-    recorder_lock();
-    bool some = recorder_state()->awaiting > 0;
-    recorder_unlock();
-    MPI_Request *copy = some ? malloc((size_t)n * sizeof *copy) : NULL;
-    if (copy) memcpy(copy, request, (size_t)n * sizeof *copy);
-    return copy;
-}
-
 /* With the lock held. */
 static bool take(MPI_Request request, awaited *found) {
     recorder *the = recorder_state();
@@ -37,6 +18,26 @@ static bool take(MPI_Request request, awaited *found) {
             return true;
         }
     return false;
+}
+
+/* A request whose end was not seen is forgotten when its number comes again. Of too many, some have no times.
+ */
+void access_begun(MPI_Request request, const record *r, int direction) {
+    recorder *the = recorder_state();
+    awaited old;
+    if (!the->most_segments) return;
+    take(request, &old);
+    if (the->awaiting < EXPECTED) the->awaited[the->awaiting++] = (awaited){(uintptr_t)request, r, direction};
+}
+
+MPI_Request *access_before(int n, const MPI_Request request[]) {
+    if (n <= 0 || recorder_depth || !recorder_on()) return NULL;
+    recorder_lock();
+    bool some = recorder_state()->awaiting > 0;
+    recorder_unlock();
+    MPI_Request *copy = some ? malloc((size_t)n * sizeof *copy) : NULL;
+    if (copy) memcpy(copy, request, (size_t)n * sizeof *copy);
+    return copy;
 }
 
 void access_after(int n, MPI_Request *before, const MPI_Request request[], double start) {

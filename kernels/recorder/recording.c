@@ -54,6 +54,8 @@ static void begin_again_in_child(void) {
     the->storage = (storage_use){0};
     the->hints = 0;
     memset(the->operation_seconds, 0, sizeof the->operation_seconds);
+    the->folders = the->entries = 0;
+    the->folder_seconds = 0;
     the->pid = getpid();
     the->forked = true;
     the->shared_offsets++;

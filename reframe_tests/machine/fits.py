@@ -76,9 +76,8 @@ class Fits(Placed):
         if self.unplaceable:
             return None
         shape = placement.shape_of(self.current_partition)
-        files = self.bytes_of_files() // self.num_tasks if self.files_are_memory() else 0
         return placement.memory_shortage(
-            self.memory_needed(), self.where, shape, files=files, copies=1
+            self.memory_needed(), self.where, shape, files=self.files_in_memory(), copies=1
         )
 
     def queue_limit(self) -> int:
@@ -102,10 +101,12 @@ class Fits(Placed):
             return 0
         return placement.most_per_node(self.held_bytes() * self.copies(), shape)
 
-    def files_are_memory(self) -> bool:
-        """Of this node; known only if jobs run on this machine."""
-        kind = mount_of(Path(self.file_system["path"]))["type"]
-        return bool(self.current_partition.scheduler.is_local) and kind in IN_MEMORY
+    def files_in_memory(self) -> int:
+        """Bytes of a process's files, if the file system is in memory."""
+        kind = self.file_system.get("kind", "")
+        if self.is_local():
+            kind = mount_of(Path(self.file_system["path"]))["type"]
+        return self.bytes_of_files() // self.num_tasks if kind in IN_MEMORY else 0
 
     def moves(self) -> list[Move]:
         """What a repeat moves: the run itself, what a method with servers measures beside it, and

@@ -27,10 +27,14 @@ class Placed(rfm.RegressionTestPlugin):
         """Bytes that a process holds; 0 if it is little."""
         return 0
 
+    def files_in_memory(self) -> int:
+        return 0
+
     def memory_to_ask_for(self, *, alone: bool) -> int:
         """MiB of a node: all of it for a job alone, else what its processes need."""
         has = int(self.current_partition.extras.get("memory", 0))
-        needed = self.where.per_node * (self.memory_needed() // 2**20 + OF_LIBRARIES)
+        held = self.memory_needed() + self.files_in_memory()
+        needed = self.where.per_node * (held // 2**20 + OF_LIBRARIES)
         return has if alone else min(needed, has or needed)
 
     def is_local(self) -> bool:

@@ -144,17 +144,18 @@ def test_a_session_that_is_not_there_is_named(
     assert "found no session NOSUCH" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", ["history --all", "compare openmpi mpich --by stack"])
+@pytest.mark.parametrize("words", ["history --all", "compare openmpi mpich --by stack", "report"])
 def test_a_damaged_store_is_no_success(
-    words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    store = tmp_path / "store"
-    assert main(["store", "add", str(Recorded(tmp_path / "a").report), "--store", str(store)]) == 0
+    store, recorded = tmp_path / "store", Recorded(tmp_path / "a")
+    assert main(["store", "add", str(recorded.report), "--store", str(store)]) == 0
     (good,) = store.rglob("*.parquet")
-    assert main([*words.split(), "--store", str(store)]) == 0
+    asked = [*words.split(), "--store", str(store), "--output", str(recorded.output)]
+    assert main(asked) == 0
     good.with_name("broken.parquet").write_text("no Parquet")
-    assert main([*words.split(), "--store", str(store)]) == 3
-    assert "broken.parquet" in capsys.readouterr().err
+    assert main(asked) == 3
+    assert "broken.parquet" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("words", ["blame . --examples -1", "run --rounds -1"])

@@ -3,6 +3,7 @@
 
 import os
 import signal
+import time
 
 import pytest
 
@@ -25,17 +26,38 @@ def die() -> None:
 
 
 def test_its_answer_comes_back_and_its_memory_does_not() -> None:
-    assert apart(add, 2, 3) == 5
+    assert apart("sum", add, 2, 3) == 5
     assert HERE == []
 
 
 def test_its_error_is_raised_here_with_its_place() -> None:
     with pytest.raises(LookupError, match="no such run") as caught:
-        apart(fail, "no such run")
+        apart("look", fail, "no such run")
     assert "in fail" in str(caught.value.__cause__)
 
 
 def test_a_killed_one_is_said() -> None:
-    with pytest.raises(OSError, match="killed") as caught:
-        apart(die)
-    assert caught.value.filename == "die"
+    with pytest.raises(OSError, match="chart: its process was killed, perhaps for lack of memory"):
+        apart("chart", die)
+    with pytest.raises(OSError, match="chart: its process ended with status 7"):
+        apart("chart", os._exit, 7)
+
+
+def wait(seconds: float) -> bytes:
+    time.sleep(seconds)
+    return bytes(2**20)
+
+
+def test_a_long_answer_comes_whole() -> None:
+    assert len(apart("sum", wait, 0)) == 2**20
+
+
+def test_an_interrupt_of_this_process_alone_ends_both() -> None:
+    """Nobody reads the other's answer then, which may be longer than a pipe holds."""
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            apart("sum", wait, 600)
+    finally:
+        signal.signal(signal.SIGALRM, before)

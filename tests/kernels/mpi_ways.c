@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Dumps of one layout, written and read in many ways: for tools/replay_faithful.py.
+/* Dumps of one layout, written and read in many ways: for tests/replay_faithful.py.
  *
  *     mpi_ways FOLDER plane|lists|line|records WAY SIZE STEPS write|read|middle [HINT=VALUE]...
  *

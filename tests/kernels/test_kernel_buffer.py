@@ -6,13 +6,17 @@ from __future__ import annotations
 import filecmp
 import json
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from iokernel_stacks import MOVING, How, Stack
+from recorder_runs import kernel
 from test_kernel_wrong_bytes import INDEX, NAME, check, flip, s3d_target, values
 from written import IOR, PATTERNS, S3D, Writer, Written
+
+from iogauge.analysis.darshan.raw import SEGMENT
 
 MIB = 2**20
 REUSED = ["--buffer", "reused"]
@@ -128,6 +132,25 @@ def test_ceilings_last_and_small_ones_are_counted(stack: Stack, tmp_path: Path) 
     assert set(ceilings["files"]) == {"create", "stat", "remove"}
     assert all(rate > 0 for which in ("small", "files") for rate in ceilings[which].values())
     assert [path.name for path in tmp_path.iterdir()] == ["r.json"]
+
+
+def test_small_accesses_are_at_random_places(stack: Stack, tmp_path: Path) -> None:
+    """Each place once, and none beside the one before it."""
+    words = ["ior", "-b", "1m", "-t", "64k", *POSIX.options(), "--ceilings", "--small"]
+    run, processes = kernel(stack, tmp_path, *words, dxt=True)
+    run.good()
+    records = [one for each in processes for one in each.records if "ceiling-small" in one.path]
+    ways = [list(SEGMENT.iter_unpack(way)) for one in records for way in one.segments]
+    assert len(ways) == 2 * 2
+    for segments in ways:
+        offsets = [offset for offset, *_ in segments]
+        assert set(offsets) == set(range(0, MIB, 4096))
+        assert all(b != a + 4096 for a, b in pairwise(offsets))
+
+
+def test_more_of_the_ceilings_needs_the_ceilings(stack: Stack, tmp_path: Path) -> None:
+    words = ["ior", *POSIX.options(), "--dir", str(tmp_path), "--small"]
+    assert "add --ceilings" in stack.run(*words, document=tmp_path / "r.json").error(2)
 
 
 @pytest.mark.parametrize(

@@ -335,9 +335,15 @@ def test_a_place_that_is_not_there_is_nothing_to_say(tmp_path: Path) -> None:
     assert leftovers.remove(tmp_path / "none") == []
 
 
-def test_the_jobs_script_says_whose_its_folder_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize("identity", ["", "a1" * 16, "a1" * 16 + "\n", "uninitialized\n"])
+def test_the_jobs_script_says_whose_its_folder_is(
+    identity: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The lines of templates/job.sh.j2, run."""
-    text = (ROOT / "templates" / "job.sh.j2").read_text()
+    tmp_path, machine = tmp_path_factory.mktemp("fs"), tmp_path_factory.mktemp("etc") / "id"
+    machine.write_text(identity)
+    monkeypatch.setattr(processes, "MACHINE", machine)
+    text = (ROOT / "templates" / "job.sh.j2").read_text().replace("/etc/machine-id", str(machine))
     begin, end = text.index("machine=$("), text.index("{% endblock run_directory %}")
     script = f"file_system={tmp_path}\n{text[begin:end]}"
     alive = "echo started; read -r _; exit 0"

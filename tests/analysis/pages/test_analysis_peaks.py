@@ -111,20 +111,8 @@ def test_small_files_have_a_peak_of_their_own(recorded: Recorded) -> None:
     assert [line.split(": ")[1] for line in small] == ["create 4000, stat 90000", "read 100000"]
     store = recorded.folder / "store"
     assert run_analysis("store", "add", recorded.report, "--store", store).returncode == 0
-    done = run_analysis(
-        "compare",
-        "last",
-        "peak",
-        "--json",
-        "--store",
-        store,
-        "--where",
-        "method=mpiio",
-        "--where",
-        "stack=openmpi",
-        "--where",
-        "fs=ram",
-    )
+    where = ["--where", "method=mpiio", "--where", "stack=openmpi", "--where", "fs=ram"]
+    done = run_analysis("compare", "last", "peak", "--json", "--store", store, *where)
     rows = [row for row in json.loads(done.stdout) if row["mode"] == "collective"]
     found = {row["quantity"]: row for row in rows}
     parts = {name: row["efficiency"] for name, row in found.items()}
