@@ -290,14 +290,14 @@ def test_an_interrupted_session_says_so(killed: Path, capsys: pytest.CaptureFixt
 
 
 def test_the_session_before_is_not_shown_without_a_word(
-    killed: Path, capsys: pytest.CaptureFixture[str]
+    killed: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     places = ["--output", str(killed), "--store", str(killed / "store")]
     for words in (["summary"], ["report"], ["store", "add", "--last"]):
         main([*words, *(places if words != ["summary"] else places[:2])])
-        assert f"session {NAME} is newer and has no report" in capsys.readouterr().err
+        assert f"session {NAME} is newer and has no report" in capfd.readouterr().err
     assert recover(killed) == EXIT_OK
-    capsys.readouterr()
+    capfd.readouterr()
     main(["summary", *places[:2]])
-    said = capsys.readouterr()
+    said = capfd.readouterr()
     assert "is newer" not in said.err and "Interrupted" in said.out
