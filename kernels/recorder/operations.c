@@ -45,7 +45,7 @@ WRAP_READDIR(readdir64, dirent64)
 
 EXPORT int closedir(DIR *folder) {
     NEXT(int, closedir, (DIR *));
-    bool ours = folder && in.folder == folder;
+    bool ours = in.folder && in.folder == folder;
     int result = next(folder);
     if (!ours) return result;
     in.folder = NULL;
