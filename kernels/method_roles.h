@@ -51,6 +51,9 @@ struct io_server_functions {
     int (*drain)(const io_ctx *ctx, io_queue_use *use);
     /* Optional. Called after it: returns when the files are where they are read. Timed as its own phase. */
     int (*move)(const io_ctx *ctx);
+    /* With `move`. Called by clients after a failure until it has succeeded, before they remove folders:
+     * returns when servers have removed their files, or after a few seconds. */
+    void (*undo)(const io_ctx *ctx);
 };
 
 /* Allocates the state of a method's options, with the defaults; NULL if it has no options. */

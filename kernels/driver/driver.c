@@ -22,7 +22,7 @@
 static void begin(io_step *f, io_phase phase) {
     const io_phase_name *name = &io_phases[phase];
     io_world_doing_file(f->session->world, name->name, f->session->what->method->name, f->path,
-                        io_may_remove(f->session, f->step));
+                        !f->session->unmoved && io_may_remove(f->session, f->step));
     io_now_in_step(f->session->world, f->session->repeat, f->step);
     MPI_Barrier(f->session->world->comm);
     f->seconds.begin[phase] = io_wall_clock(f->session->world);
@@ -174,7 +174,8 @@ static int each_file(io_step *f, int (*one)(io_step *)) {
     for (f->number = 1; !status && f->number < f->files; f->number++) {
         status = io_file_path(s, f->step, f->owner, f->number, f->path);
         if (status) break;
-        io_world_doing_file(s->world, "series", s->what->method->name, f->path, io_may_remove(s, f->step));
+        io_world_doing_file(s->world, "series", s->what->method->name, f->path,
+                            !s->unmoved && io_may_remove(s, f->step));
         status = one(f);
     }
     io_pass_turn(s);

@@ -12,6 +12,7 @@
 #include "driver/evidence.h"
 #include "driver/own_files.h"
 #include "driver/pulse.h"
+#include "driver/servers.h"
 
 int io_file_path(const io_session *s, uint64_t step, uint64_t owner, uint64_t number,
                  char path[IO_MAX_PATH]) {
@@ -182,6 +183,7 @@ int io_remove_existing(io_session *s) {
 int io_remove_all(io_session *s) {
     int status = 0;
     bool agreed = s->world->error.set; /* the message of an earlier failure stays */
+    io_undo_moves(s);
     for (uint64_t step = 0; io_may_remove(s, step); step++)
         handle_step(s, step, s->world->rank == 0, s->unmoved ? 0 : UINT64_MAX, remove_or_fail);
     if (agreed)

@@ -51,6 +51,13 @@ static int phase(io_session *s, io_phase which, io_place place, io_queue_use *us
     return io_agree(s->world);
 }
 
+void io_undo_moves(const io_session *s) {
+    io_ctx ctx = io_context(s->what, s->world, s->info[IO_WRITING]);
+    if (!s->unmoved) return;
+    io_now_at(s->world, IO_AT_REMOVE);
+    s->what->method->servers->undo(&ctx);
+}
+
 int io_drain(io_session *s, io_sample *sample) {
     const io_method *m = s->what->method;
     io_queue_use use = {0};

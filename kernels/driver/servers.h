@@ -12,6 +12,8 @@ bool io_is_server(int rank, int size, int servers);
 
 /* Called by all clients: computes for --compute-seconds. */
 void io_compute(const io_session *session);
+/* Called by all clients after a failure: the servers remove their files, unless all were moved before it. */
+void io_undo_moves(const io_session *session);
 /* Called by all clients after the last dump: waits until the servers are done, as a timed phase. */
 int io_drain(io_session *session, io_sample *sample);
 

@@ -355,6 +355,7 @@ static const io_server_functions moving_servers = {
     .stop = stop,
     .drain = drain,
     .move = move,
+    .undo = ioserver_undo,
 };
 
 const io_method io_method_ioserver = {

@@ -16,6 +16,7 @@ typedef enum {
     REQUEST_CLOSE,
     REQUEST_DRAIN,
     REQUEST_MOVE,
+    REQUEST_UNDO,
     REQUEST_STOP
 } request_kind;
 
@@ -28,9 +29,9 @@ typedef struct {
     io_part part;   /* write */
 } header;
 
-/* From a server: the answer to a drain or a move, or a failure. */
+/* From a server: the answer to a drain, a move or an undo, or a failure. */
 typedef struct {
-    bool failed;
+    bool failed, undone;
     io_queue_use use;
     io_error error;
 } news;
@@ -109,6 +110,9 @@ int ioserver_send_start(const io_ctx *ctx);
 int ioserver_send(const io_ctx *ctx, int server, const header *head, const void *bytes);
 int ioserver_wait_sent(const io_ctx *ctx);                       /* until all data has left */
 int ioserver_wait_answers(const io_ctx *ctx, io_queue_use *use); /* to a drain, from all its servers */
+
+/* With --local after a failure: until its servers have removed their files; but a server may hang. */
+void ioserver_undo(const io_ctx *ctx);
 
 /* ioserver_move.c: a file of a server in its node's folder. */
 typedef struct {

@@ -50,9 +50,11 @@ static int finish(moving *m, const io_ctx *ctx, bool sync) {
 int ioserver_move(moving *m, const io_ctx *ctx, const char *to, bool sync, char *buffer) {
     if (m->in < 0 && begin(m, ctx, to)) return -1;
     ssize_t n = read(m->in, buffer, PIECE);
+    if (n < 0 && errno == EINTR) return 1;
     if (n < 0) return io_fail_errno(ctx->error, "read", m->from, errno);
     for (ssize_t done = 0, some; done < n; done += some) {
         some = write(m->out, buffer + done, (size_t)(n - done));
+        if (some < 0 && errno == EINTR) some = 0;
         if (some < 0) return io_fail_errno(ctx->error, "write", m->copy, errno);
     }
     return n ? 1 : finish(m, ctx, sync);

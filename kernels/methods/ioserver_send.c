@@ -7,6 +7,7 @@
 #include "methods/ioserver.h"
 
 #define DRAIN_TRIES 2000 /* milliseconds, approximately */
+#define UNDO_TRIES 2000
 
 /* Yields the core after a while: a server may need it. */
 static void back_off(unsigned turn) {
@@ -128,4 +129,29 @@ int ioserver_wait_answers(const io_ctx *ctx, io_queue_use *use) {
     s->use = (io_queue_use){0};
     s->answered = 0;
     return 0;
+}
+
+void ioserver_undo(const io_ctx *ctx) {
+    static const struct timespec little = {.tv_nsec = 1000000};
+    ioserver *s = ctx->state;
+    header *head = malloc(sizeof *head); /* not freed without answers: the send may never complete */
+    int done = 0;
+    if (!head) return;
+    *head = (header){.request = REQUEST_UNDO};
+    for (int i = 0; i < s->nmine; i++) {
+        MPI_Request request;
+        int code = MPI_Isend(head, sizeof *head, MPI_BYTE, s->servers[i], HEADER_TAG, s->link, &request);
+        if (!code) MPI_Request_free(&request);
+    }
+    for (int tries = 0; done < s->nmine && tries < UNDO_TRIES;) {
+        news n;
+        int there = 0;
+        MPI_Status status;
+        MPI_Iprobe(MPI_ANY_SOURCE, NEWS_TAG, s->link, &there, &status);
+        if (there && !MPI_Recv(&n, sizeof n, MPI_BYTE, status.MPI_SOURCE, NEWS_TAG, s->link, &status))
+            done += n.undone;
+        else
+            tries++, nanosleep(&little, NULL);
+    }
+    if (done == s->nmine) free(head);
 }

@@ -39,24 +39,30 @@ typedef struct {
     queue queue;
     served *files;
     waiting *first, **last;
-    int drains, moves, stops, status;
+    int drains, moves, undos, stops, status;
     char folder[IO_MAX_PATH]; /* with --local; "" before its first file */
     char *buffer;             /* of PIECE bytes */
     bool told, keep;
-    news alarm;
+    bool all_moved;                             /* and the clients know: the next file begins a new list */
+    news alarm, undone;                         /* being sent */
     double began, idle, blocked, blocked_since; /* began: 0 if nothing happened since the last drain */
 } server;
+
+/* Does not wait: a client may never receive it. */
+static void tell(server *s, const news *n, int clients) {
+    for (int i = 0; i < clients; i++) {
+        MPI_Request request;
+        int code =
+            MPI_Isend(n, sizeof *n, MPI_BYTE, s->method->clients[i], NEWS_TAG, s->method->link, &request);
+        if (!code) MPI_Request_free(&request);
+    }
+}
 
 static int fail(server *s) {
     if (s->told) return -1;
     s->told = true;
     s->alarm = (news){.failed = true, .error = *s->ctx->error};
-    for (int i = 0; i < s->method->nclients; i++) {
-        MPI_Request request;
-        int code = MPI_Isend(&s->alarm, sizeof s->alarm, MPI_BYTE, s->method->clients[i], NEWS_TAG,
-                             s->method->link, &request);
-        if (!code) MPI_Request_free(&request);
-    }
+    tell(s, &s->alarm, s->method->nclients);
     return -1;
 }
 
@@ -72,21 +78,39 @@ static bool own_files(const ioserver *m, const io_schema *schema) {
     return schema->file_per_process || m->inner->traits & IO_FILE_PER_PROCESS;
 }
 
+static void forget_files(server *s, bool remove) {
+    while (s->files) {
+        served *f = s->files;
+        s->files = f->next;
+        if (s->method->local && !f->moved)
+            ioserver_moving_stop(&f->moving);
+        else if (remove)
+            unlink(f->packed);
+        free(f->packed);
+        free(f);
+    }
+    s->all_moved = false;
+}
+
 static int create(server *s, entry *e) {
     io_schema schema;
     served *f = NULL;
+    if (s->all_moved) forget_files(s, false);
     ioserver_unpack(e->data, &schema);
     bool own = own_files(s->method, &schema);
     for (f = s->files; f && !own; f = f->next)
         if (f->number == e->head.file) return 0; /* another client was first */
     f = calloc(1, sizeof *f);
     if (!f) return io_fail(s->ctx->error, "out of memory for the handle of %s", (char *)e->data);
-    *f = (served){.next = s->files,
-                  .number = e->head.file,
-                  .client = own ? e->client : -1,
-                  .packed = e->data,
-                  .schema = schema,
-                  .ctx = *s->ctx};
+    *f = (served){
+        .next = s->files,
+        .number = e->head.file,
+        .client = own ? e->client : -1,
+        .packed = e->data,
+        .schema = schema,
+        .ctx = *s->ctx,
+        .moving = {.in = -1, .out = -1}
+    };
     e->data = NULL; /* now owned by the file */
     s->files = f;
     f->ctx.mode = IO_INDEPENDENT;
@@ -131,24 +155,12 @@ static int close_file(server *s, entry *e) {
     return inner->close(file);
 }
 
-static void forget_files(server *s, bool remove) {
-    while (s->files) {
-        served *f = s->files;
-        s->files = f->next;
-        if (s->method->local && !f->moved)
-            ioserver_moving_stop(&f->moving);
-        else if (remove)
-            unlink(f->packed);
-        free(f->packed);
-        free(f);
-    }
-}
-
-/* Moves a piece of the first closed file that is still on the node: 1, 0 if there is none, or -1. */
+/* Moves a piece of the oldest closed file that is still on the node: 1, 0 if there is none, or -1. */
 static int move_piece(server *s) {
-    served *f = s->files;
-    while (f && (f->file || f->moved)) f = f->next;
-    if (!s->method->local || s->told || !f) return 0;
+    served *f = NULL;
+    for (served *one = s->files; s->method->local && one; one = one->next)
+        if (!one->file && !one->moved) f = one;
+    if (!f) return 0;
     if (!s->buffer && !(s->buffer = malloc(PIECE)))
         return io_fail(s->ctx->error, "out of memory for a buffer of %llu bytes", (unsigned long long)PIECE);
     int more = ioserver_move(&f->moving, s->ctx, f->packed, f->sync, s->buffer);
@@ -163,18 +175,33 @@ static int answer(server *s, news *n) {
     return code ? io_fail_mpi(s->ctx->error, "MPI_Send", "a message to a client", code) : 0;
 }
 
-/* All files are closed: moves what is left of them. */
+/* All files are closed. The main loop moves what is left of them. */
 static int move_rest(server *s, entry *e) {
     (void)e;
-    int more = 1;
-    if (++s->moves < s->method->nmine) return 0;
-    while (more > 0) more = move_piece(s);
-    news n = {.use = {.limit = s->queue.limit}};
-    if (more < 0 || answer(s, &n)) return -1;
-    forget_files(s, false);
-    s->moves = 0;
-    s->began = 0;
+    s->moves++;
     return 0;
+}
+
+/* Moves a piece: 1; 0 if there is none, which the clients hear if they all wait for it; or -1. The list
+ * stays: another server may fail, and then the files go. */
+static int move_on(server *s) {
+    if (s->told || s->status) return 0;
+    int more = move_piece(s);
+    if (more || s->moves < s->method->nmine) return more;
+    news n = {.use = {.limit = s->queue.limit}};
+    s->moves = 0;
+    s->all_moved = true;
+    s->began = s->idle = s->blocked = 0;
+    return answer(s, &n);
+}
+
+/* The run has failed: this server's files go, moved or not, before the clients remove the folders. */
+static void undo(server *s) {
+    s->told = true;
+    s->undos = 0;
+    forget_files(s, true);
+    s->undone = (news){.undone = true};
+    tell(s, &s->undone, s->method->nmine);
 }
 
 /* Everything is written: tells all clients of this server, and resets the counters. */
@@ -252,8 +279,8 @@ static bool receive_header(server *s) {
     *w = (waiting){.client = status.MPI_SOURCE};
     MPI_Recv(&w->head, sizeof w->head, MPI_BYTE, w->client, HEADER_TAG, s->method->link, MPI_STATUS_IGNORE);
     if (!s->began) s->began = io_monotonic_seconds();
-    if (w->head.request == REQUEST_STOP) {
-        s->stops++;
+    if (w->head.request == REQUEST_STOP || w->head.request == REQUEST_UNDO) {
+        w->head.request == REQUEST_STOP ? s->stops++ : s->undos++;
         s->status |= w->head.status;
         s->keep |= w->head.keep;
         free(w);
@@ -289,16 +316,17 @@ int ioserver_serve(const io_ctx *ctx) {
     while (s.stops < m->nmine) {
         bool heard = false;
         while (receive_header(&s)) heard = true, admit(&s);
+        if (s.undos == m->nmine) undo(&s);
         if (admit(&s) || heard) continue;
         if (s.queue.first) {
             do_first(&s);
             continue;
         }
-        int moves = s.stops < m->nmine ? move_piece(&s) : 0;
+        int moves = move_on(&s);
         if (moves < 0) fail(&s);
-        if (!moves && s.stops < m->nmine) idle(&s);
+        if (!moves) idle(&s);
     }
-    forget_files(&s, s.status && !s.keep);
+    forget_files(&s, s.status && !s.keep && !s.all_moved); /* moved ones are the clients' */
     ioserver_queue_stop(&s.queue);
     if (s.folder[0]) rmdir(s.folder);
     free(s.buffer);

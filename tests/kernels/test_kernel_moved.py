@@ -16,15 +16,23 @@ from recorder_runs import kernel
 from iogauge.analysis.darshan.log import read_log
 from iogauge.analysis.ledger.ledger import make_ledger
 from iogauge.analysis.ledger.verdict import judge
+from tests.selftest.injector import Plan, preload
 
 HYDRO = ["ramses-hydro", "--size", "16", "--method", "ioserver", "--seed", "7"]
 
 
-def moved(stack: Stack, place: Path, *more: str, processes: int = 4) -> Run:
+def moved(
+    stack: Stack,
+    place: Path,
+    *more: str,
+    processes: int = 4,
+    environment: dict[str, str] | None = None,
+) -> Run:
     for name in ("local", "data"):
         (place / name).mkdir(parents=True, exist_ok=True)
     words = [*HYDRO, "--local", str(place / "local"), "--dir", str(place / "data"), *more]
-    return stack.run(*words, processes=processes, document=place / "result.json")
+    document = place / "result.json"
+    return stack.run(*words, processes=processes, document=document, environment=environment)
 
 
 def files(folder: Path) -> list[str]:
@@ -86,31 +94,86 @@ def test_a_folder_that_is_not_there(stack: Stack, tmp_path: Path) -> None:
     assert files(tmp_path) == ["r.json"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seconds", [3])
-def test_a_users_file_made_meanwhile_stays(stack: Stack, tmp_path: Path, seconds: int) -> None:
-    """It is made after the first dump was moved, while the application computes."""
-    data = tmp_path / "data"
-    mine = data / "output_00002" / "hydro_00002.out00001"
-    made: list[bool] = []
+@pytest.mark.parametrize(("call", "place"), [("read", "local"), ("write", "data")])
+def test_an_interrupted_call_is_repeated(
+    stack: Stack, tmp_path: Path, injector: Path, call: str, place: str
+) -> None:
+    environment = preload(injector, Plan(call, "EINTR", rank=3), tmp_path / place)
+    found = moved(stack, tmp_path, environment=environment).good()
+    assert found["verification"]["verdict"] == "verified"
 
-    def make() -> None:
-        while not (data / "output_00001" / "hydro_00001.out00001").exists():
+
+class Maker:
+    """A user who makes a file as soon as a folder of the run is there."""
+
+    def __init__(self, after: Path, mine: Path) -> None:
+        self.after, self.mine = after, mine
+        self.late = True  # or not in time at all
+        self.thread = threading.Thread(target=self._make, daemon=True)
+        self.thread.start()
+
+    def _make(self) -> None:
+        while not self.after.exists():
             time.sleep(0.01)
-        mine.parent.mkdir(exist_ok=True)
+        self.mine.parent.mkdir(exist_ok=True)
         try:
-            with mine.open("x") as file:
+            with self.mine.open("x") as file:
                 file.write("mine")
-            made.append(True)
-        except FileExistsError:  # this machine was too busy to be in time
-            made.append(False)
+            self.late = False
+        except FileExistsError:  # this machine was too busy
+            pass
 
-    maker = threading.Thread(target=make, daemon=True)
-    maker.start()
-    run = moved(stack, tmp_path, "--steps", "2", "--compute-seconds", str(seconds))
-    maker.join(60)
-    if made != [True]:
-        pytest.skip("the second dump was moved before the file could be made")
+    def check(self, data: Path) -> None:
+        """The user's file is all there is."""
+        self.thread.join(60)
+        if self.late:
+            pytest.skip("the dump was moved before the file could be made")
+        assert self.mine.read_text() == "mine"
+        left = [path for path in data.rglob("*") if path not in (self.mine, self.mine.parent)]
+        assert left == [], left
+
+
+def dump(place: Path, number: int) -> Path:
+    return place / "data" / f"output_{number:05}" / f"hydro_{number:05}.out00001"
+
+
+SLOW = {  # processes, dumps, the one in the way, and the server whose calls take a second
+    "one server": (2, 2, 2, None),
+    "the other server has finished": (3, 4, 4, 2),
+    "the other server is moving": (3, 16, 7, None),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", SLOW)
+def test_a_users_file_made_meanwhile_stays(
+    stack: Stack, tmp_path: Path, injector: Path, case: str
+) -> None:
+    """And it alone: with two servers and one client, each has every other dump."""
+    processes, steps, number, slow = SLOW[case]
+    (tmp_path / "local").mkdir()
+    plan = Plan("read", "slow", times=None, rank=slow)
+    mine = dump(tmp_path, number)
+    maker = Maker(mine.parent, mine)
+    more = ["--steps", str(steps), "--io-processes", str(processes - 1)]
+    environment = preload(injector, plan, tmp_path / "local")
+    run = moved(stack, tmp_path, *more, processes=processes, environment=environment)
+    maker.check(tmp_path / "data")
     assert f"create: File exists: {mine}" in run.error(1)
+    assert list((tmp_path / "local").iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_users_file_stays_after_a_crash(stack: Stack, tmp_path: Path, injector: Path) -> None:
+    """Of the process that would have written it."""
+    mine = dump(tmp_path, 2)
+    maker = Maker(dump(tmp_path, 1).parent, mine)
+    plan = Plan("open", "crash", rank=0)
+    environment = preload(injector, plan, mine.parent)
+    more = ["--steps", "2", "--compute-seconds", "2"]
+    run = moved(stack, tmp_path, *more, processes=2, environment=environment)
+    maker.thread.join(60)
+    if maker.late:
+        pytest.skip("the crash came before the file could be made")
+    assert run.status != 0 and "in phase create of method ioserver" in run.stderr, str(run)
     assert mine.read_text() == "mine"
-    assert files(data) == [str(mine.relative_to(data))]
