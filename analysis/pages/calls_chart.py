@@ -25,7 +25,7 @@ MIB = 2**20
 HEIGHT = 190  # pixels of a panel, and of what moved
 SHADES = [f"color-mix(in srgb, var(--heat) {part}%, var(--paper))"
           for part in (10, 30, 50, 75, 100)]  # fmt: skip
-TIMES = (1.25, 2, 4, 10)  # where the next shade begins: times the middle process's
+TIMES = (1.25, 2, 4, 10)  # where the next shade begins, relative to the median process
 Legend = list[tuple[str, str]]  # name, colour
 Drawn = tuple[Picture, Legend]
 Cell = tuple[int, int, int, float]  # process, from and to as parts of GRID, value
@@ -62,7 +62,7 @@ def _curve(seconds: NDArray[np.float64]) -> list[tuple[float, float]]:
 
 
 def strip(found: Singly) -> Drawn | None:
-    """A line of each process: its median (p50) and slowest call beside the middle process's."""
+    """A row per process: its median (p50) and slowest call, relative to the median process."""
     layer = calls.lowest_layer(found)
     columns: dict[str, list[tuple[int, float]]] = defaultdict(list)
     for one in calls.times(found, "call", "process"):
@@ -75,7 +75,7 @@ def strip(found: Singly) -> Drawn | None:
         for i, column in enumerate(columns.values())
         for process, took in column
     ]
-    text = f"How long {layer} calls of each process took, as times the middle process's"
+    text = f"Duration of {layer} calls of each process, relative to the median process"
     x = [(100 * (i + 0.5) / len(columns), name) for i, name in enumerate(columns)]
     names = [f"up to {TIMES[0]:g} times", *(f"{edge:g} times" for edge in TIMES[1:]), "more"]
     return _shaded("Slow processes", text, x, cells, TIMES, names) if cells else None
@@ -95,8 +95,8 @@ def heat(log: Log) -> Drawn | None:
     cells = [(rank, i * GRID // bins, (i + 1) * GRID // bins, mib) for rank, i, mib in moved]
     edges = [most * (i + 1) / len(SHADES) for i in range(len(SHADES))]
     x = access_chart.ticks(bins * known.bin_seconds, "s")
-    text = f"What each process read and wrote by POSIX calls in {known.bin_seconds:.3g} s"
-    text += ", and not what others did: " * (len(log.heat) > 1) + ", ".join({*log.heat} - {"POSIX"})
+    text = f"POSIX bytes of each process in intervals of {known.bin_seconds:.3g} s"
+    text += "; not drawn: " * (len(log.heat) > 1) + ", ".join({*log.heat} - {"POSIX"})
     names = [f"up to {edge:.3g} MiB" for edge in edges]
     return _shaded("Processes and time", text, x, cells, edges[:-1], names)
 
@@ -143,7 +143,7 @@ def throughput(flows: Sequence[calls.Flow]) -> Drawn | None:
                     for i, h in enumerate(high) if h)  # fmt: skip
         paths.append(Path(COLOURS[flow.direction], d, title))
     y = [(100 - at, label) for at, label in access_chart.ticks(top, "")]
-    text = f"What all processes moved in each {flows[0].seconds:.3g} s"
+    text = f"Throughput of all processes in intervals of {flows[0].seconds:.3g} s"
     picture = Picture("Throughput over time", text, "MiB/s", HEIGHT,
                       access_chart.ticks(bins * flows[0].seconds, "s"), y, [paths])  # fmt: skip
     return picture, [(flow.direction, COLOURS[flow.direction]) for flow in flows]

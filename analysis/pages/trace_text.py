@@ -36,8 +36,8 @@ EXPLAINED = (
     "below it"
 )
 PERCENTILES = (
-    "Percentiles, in milliseconds: so many of 100 calls took that long at most. The process is the "
-    "one that spent the most time in these calls"
+    "Percentiles are in milliseconds; the process is the one that spent the most time in these "
+    "calls"
 )
 NO_OSTS = (
     "Which OST is slow is not known: no two of them have separate files that moved as much in as "
@@ -100,10 +100,9 @@ def of_calls(singly: Singly, log: Log) -> Iterator[Part]:
         for one, worst in calls.by_phase(singly)
     ]  # fmt: skip
     flows = [
-        "{}, MiB/s in the intervals (of {}, {:.3g} s each) in which something moved: "
-        "{:,.4g} in the middle one, {:,.4g} to {:,.4g}".format(
-            flow.direction, len(flow.moved), flow.seconds,
-            *(of(flow.rates) / MIB for of in (statistics.median, min, max)),
+        "{}: median {:,.4g} MiB/s ({:,.4g} to {:,.4g}) over {} active intervals of {:.3g} s".format(
+            flow.direction, *(of(flow.rates) / MIB for of in (statistics.median, min, max)),
+            len(flow.rates), flow.seconds,
         )
         for flow in calls.flows(singly, log)
     ]  # fmt: skip
