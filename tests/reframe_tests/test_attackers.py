@@ -99,10 +99,14 @@ LIES = {
             (
                 "driver/driver.c",
                 "s->what->write) status = io_remove",
-                "s->what->write && !s->repeat) status = io_remove",
+                "s->what->write && (!s->repeat || !s->found)) status = io_remove",
             ),
-            ("driver/driver.c", STEPS, STEPS.replace("write", "write && !s->repeat")),
-            ("driver/driver.c", REMOVED, "if (s->created && s->repeat) {"),
+            (
+                "driver/driver.c",
+                STEPS,
+                STEPS.replace("write", "write && (!s->repeat || !s->found)"),
+            ),
+            ("driver/driver.c", REMOVED, "if (s->created && (s->repeat || !s->found)) {"),
         ),
         "samples/1/write/bandwidth",
     ),
