@@ -251,8 +251,8 @@ def places(text: str) -> Iterator[str]:
 
 
 # Options that change no plan, and those of them that have a value.
-UNPLANNED = {"--fsync", "--ceilings", "--drop-caches", "--keep", "--json", "--repeat", "--seed"}
-WITH_VALUE = {"--json", "--repeat", "--seed"}
+WITH_VALUE = {"--json", "--repeat", "--seed", "--ceiling-seconds"}
+UNPLANNED = {"--fsync", "--ceilings", "--small", "--drop-caches", "--keep", *WITH_VALUE}
 
 
 def without_unplanned(options: Sequence[str]) -> tuple[str, ...]:
