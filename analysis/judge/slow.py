@@ -89,10 +89,11 @@ def latencies(
              if side.get("latency")]  # fmt: skip
     if found or not traced:
         return found
-    name = f"{calls.lowest_layer(traced.singly)} {direction}"
-    own = [one for one in calls.times(traced.singly, "call", "process") if one["call"] == name]
+    rows = traced.singly.of(calls.lowest_layer(traced.singly), direction)
+    some = replace(traced.singly, rows=rows)
+    own = calls.times(some, "process")
     return [{**one, "slowest": max(own, key=lambda each: each["seconds"])}
-            for one in calls.times(traced.singly, "call") if one["call"] == name]  # fmt: skip
+            for one in calls.times(some, "call")]  # fmt: skip
 
 
 def _of_document(document: dict[str, Any], direction: Direction) -> Iterator[Question]:

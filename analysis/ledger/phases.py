@@ -140,8 +140,8 @@ def _lags(log: Log, spans: list[Span], own: Callable[[str], bool]) -> dict[int, 
 def _accesses(log: Log, own: Callable[[str], bool], found: Singly) -> str:
     """Add each access to its phase; returns the source of the phases."""
     kept = dict.fromkeys(DIRECTIONS, 0)
-    for number, (layer, direction) in enumerate(found.calls):
-        rows = found.rows[found.rows["call"] == number]
+    for layer, direction in found.calls:
+        rows = found.of(layer, direction)
         for at in np.unique(rows["phase"]):
             moved = found.phases[at].layers.setdefault(layer, Moved())
             moved.add(direction, (some := rows["bytes"][rows["phase"] == at]).sum(), len(some))

@@ -338,25 +338,11 @@ static const io_option_functions own_options = {
     .release = release,
 };
 
-static const io_server_functions own_servers = {
-    .count = count,
-    .backend = backend,
-    .start = start,
-    .serve = ioserver_serve,
-    .stop = stop,
-    .drain = drain,
-};
+#define SERVERS                                                                                              \
+    .count = count, .backend = backend, .start = start, .serve = ioserver_serve, .stop = stop, .drain = drain
 
-static const io_server_functions moving_servers = {
-    .count = count,
-    .backend = backend,
-    .start = start,
-    .serve = ioserver_serve,
-    .stop = stop,
-    .drain = drain,
-    .move = move,
-    .undo = ioserver_undo,
-};
+static const io_server_functions own_servers = {SERVERS};
+static const io_server_functions moving_servers = {SERVERS, .move = move, .undo = ioserver_undo};
 
 const io_method io_method_ioserver = {
     .name = "ioserver",
