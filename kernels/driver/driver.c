@@ -46,7 +46,7 @@ static int prepare(io_step *f, io_session *s, uint64_t step, uint64_t owner, int
     f->transfers_each = c->pattern->transfers(c->state) / f->files;
     f->bytes_each = c->pattern->bytes(c->state, owner) / f->files;
     c->pattern->schema(c->state, step, &f->schema);
-    f->in_step = !io_own_files(c);
+    f->shared = !io_own_files(c);
     if (io_file_path(s, step, owner, 0, f->path)) return -1;
     f->ctx = io_context(c, s->world, s->info[direction]);
     int most = io_most_parts(c->pattern, c->state);

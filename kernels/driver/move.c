@@ -43,11 +43,11 @@ static int parts_of(io_step *f, uint64_t transfer) {
 /* How many leading parts fit into a reused buffer, and their bytes. A transfer to a shared file is not split,
  * so that all processes make the same number of calls: even independent calls may set a view or read metadata
  * collectively. */
-static int piece_of(const io_schema *schema, const io_part *parts, int n, bool in_step, uint64_t *bytes) {
+static int piece_of(const io_schema *schema, const io_part *parts, int n, bool shared, uint64_t *bytes) {
     int some = 0;
     for (*bytes = 0; some < n; some++) {
         uint64_t more = io_part_bytes(schema, &parts[some]);
-        if (!in_step && some && *bytes + more > PIECE) break;
+        if (!shared && some && *bytes + more > PIECE) break;
         *bytes += more;
     }
     return some;
@@ -133,8 +133,10 @@ static int call_method(const io_step *f, const io_part *parts, int n) {
     return status;
 }
 
-/* Processes that share a file start each transfer together. Otherwise one would wait, on its clock, while
- * others generate their values, and their writes would not overlap. */
+/* Processes move each piece together, but those of the later files of a series. Otherwise some would use the
+ * file system alone, or wait for it on their clocks, while others generate their values. */
+static bool together(const io_step *f) { return f->number == 0; }
+
 static void prepare_piece(io_step *f, const io_part *parts, int n, uint64_t bytes) {
     double began = io_monotonic_seconds();
     if (f->direction == IO_READING) memset(f->session->buffer, POISON, bytes);
@@ -142,8 +144,22 @@ static void prepare_piece(io_step *f, const io_part *parts, int n, uint64_t byte
         fill_part(f, &parts[i]);
     if (f->direction == IO_WRITING) f->seconds.fill += io_monotonic_seconds() - began;
     io_now_at(f->session->world, IO_AT_OTHERS);
-    if (f->in_step) MPI_Barrier(f->ctx.comm);
+    if (together(f)) MPI_Barrier(f->session->world->comm);
     f->paused += io_monotonic_seconds() - began;
+}
+
+/* A piece lasts as long as the slowest process's: the clock of each advances to there. Processes that wait
+ * for each other's locks by turns would otherwise count only half of that time. Whether any process failed;
+ * `more`: whether any has another piece. */
+static bool end_together(io_step *f, double seconds, bool failed, bool *more) {
+    double began = io_monotonic_seconds();
+    double mine[] = {seconds, failed, *more}, most[] = {seconds, failed, *more};
+    io_now_at(f->session->world, IO_AT_OTHERS);
+    MPI_Allreduce(mine, most, 3, MPI_DOUBLE, MPI_MAX, f->session->world->comm);
+    f->seconds.waited += most[0] - seconds;
+    f->paused += io_monotonic_seconds() - began - (most[0] - seconds);
+    *more = most[2] > 0;
+    return most[1] > 0;
 }
 
 static int verify_piece(io_step *f, const io_part *parts, int n) {
@@ -154,19 +170,27 @@ static int verify_piece(io_step *f, const io_part *parts, int n) {
     return status;
 }
 
-/* A transfer through a reused buffer. */
+/* A transfer through a reused buffer, of at least one call. A process without another piece only joins the
+ * others. */
 static int move_pieces(io_step *f, int n) {
-    int some = 0;
-    for (int first = 0; !first || first < n; first += some) {
+    int first = 0;
+    bool more = true;
+    for (bool calls = true; more; calls = first < n) {
         io_part *parts = f->parts + first;
         uint64_t bytes;
-        some = piece_of(&f->schema, parts, n - first, f->in_step, &bytes);
+        int some = piece_of(&f->schema, parts, n - first, f->shared, &bytes);
         for (int i = some - 1; i >= 0; i--)
             parts[i].data = f->session->buffer + (parts[i].offset - parts[0].offset);
         prepare_piece(f, parts, some, bytes);
         io_latency_begin(f->session->latency);
-        if (call_method(f, parts, some) || verify_piece(f, parts, some)) return -1;
-        if (!some) break; /* the transfer has no parts */
+        double began = io_monotonic_seconds();
+        bool failed = calls && call_method(f, parts, some);
+        double seconds = io_monotonic_seconds() - began;
+        failed = failed || verify_piece(f, parts, some);
+        first += some;
+        more = first < n;
+        if (together(f)) failed = end_together(f, seconds, failed, &more);
+        if (failed) return -1;
     }
     return 0;
 }
@@ -221,7 +245,7 @@ int io_buffer_bytes(const io_case *c, uint64_t owner, uint64_t *most, io_error *
     if (!c->reuse) return 0;
     io_schema schema;
     c->pattern->schema(c->state, 0, &schema);
-    bool in_step = !io_own_files(c);
+    bool shared = !io_own_files(c);
     size_t room = (size_t)io_most_parts(c->pattern, c->state);
     io_part *parts = malloc(room * sizeof *parts);
     if (!parts) return io_fail(error, "out of memory for %zu parts", room);
@@ -230,7 +254,7 @@ int io_buffer_bytes(const io_case *c, uint64_t owner, uint64_t *most, io_error *
         int n = c->pattern->parts(c->state, owner, k, parts), some;
         for (int i = 0; i < n; i += some) {
             uint64_t bytes;
-            some = piece_of(&schema, parts + i, n - i, in_step, &bytes);
+            some = piece_of(&schema, parts + i, n - i, shared, &bytes);
             if (bytes > *most) *most = bytes;
         }
     }

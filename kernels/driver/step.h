@@ -19,7 +19,7 @@ typedef struct {
     int direction;
     char path[IO_MAX_PATH];
     double began, paused; /* start on the step's clock; seconds during which that clock was stopped */
-    bool in_step;         /* with a reused buffer, processes start each transfer together */
+    bool shared;          /* a file of all processes */
     io_seconds seconds;
     uint64_t calls; /* library calls, including close */
 } io_step;

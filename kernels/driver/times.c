@@ -44,10 +44,12 @@ static void note_spans(const io_session *s, const io_seconds *first, const io_se
 void io_add_times(const io_session *s, io_sample *sample, const io_seconds *mine, int direction) {
     const io_world *world = s->world;
     double values[VALUES], low[VALUES], high[VALUES], sum[VALUES];
-    io_seconds min, max, all;
+    io_seconds min, max, all, own = *mine;
+    own.phase[direction == IO_WRITING ? IO_PHASE_WRITE : IO_PHASE_READ] -= mine->waited;
     memcpy(values, mine, sizeof *mine);
-    MPI_Allreduce(values, low, VALUES, MPI_DOUBLE, MPI_MIN, world->comm);
     MPI_Allreduce(values, high, VALUES, MPI_DOUBLE, MPI_MAX, world->comm);
+    memcpy(values, &own, sizeof own);
+    MPI_Allreduce(values, low, VALUES, MPI_DOUBLE, MPI_MIN, world->comm);
     MPI_Allreduce(values, sum, VALUES, MPI_DOUBLE, MPI_SUM, world->comm);
     memcpy(&min, low, sizeof min);
     memcpy(&max, high, sizeof max);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,7 +20,6 @@
 #include "report/json_file.h"
 
 #define ALIGNMENT 4096
-#define HUGE_PAGE ((uint64_t)2 << 20)
 #define TOUCHED ((uint64_t)1 << 30) /* bytes at a time */
 
 /* Everything that a run allocates. */
@@ -62,13 +60,11 @@ static int check_place(const io_run *run, io_world *world, io_report *report) {
     return io_agree(world);
 }
 
-/* Uses huge pages if the kernel provides them: with small pages, page table walks limit generating and moving
- * data. Touched, so that first page faults are not timed. NULL if out of memory. */
+/* Pages of the size that any program gets: reads from memory into huge pages take 2 to 7 % longer. Touched,
+ * so that first page faults are not timed. NULL if out of memory. */
 static void *data_buffer(const io_world *world, uint64_t size) {
-    void *buffer = NULL;
-    if (posix_memalign(&buffer, size < HUGE_PAGE ? ALIGNMENT : HUGE_PAGE, size)) return NULL;
-    madvise(buffer, size, MADV_HUGEPAGE); /* only advice: fails on kernels without them */
-    for (uint64_t at = 0; at < size; at += TOUCHED) {
+    void *buffer = aligned_alloc(ALIGNMENT, size);
+    for (uint64_t at = 0; buffer && at < size; at += TOUCHED) {
         io_now_at(world, IO_AT_VALUES);
         memset((char *)buffer + at, 0, size - at < TOUCHED ? size - at : TOUCHED);
     }

@@ -17,6 +17,7 @@ from test_kernel_wrong_bytes import INDEX, NAME, check, flip, s3d_target, values
 from written import IOR, PATTERNS, S3D, Writer, Written
 
 from iogauge.analysis.darshan.raw import SEGMENT
+from tests.selftest.injector import Plan, preload
 
 MIB = 2**20
 REUSED = ["--buffer", "reused"]
@@ -108,6 +109,45 @@ def test_values_are_made_off_the_clock(openmpi: Stack, tmp_path: Path) -> None:
         (span,) = (s for s in sample[direction]["spans"] if s["phase"] == direction)
         clock = sample[direction]["phases"][direction]["max"]
         assert span["end"] - span["begin"] - clock > off
+
+
+@pytest.mark.parametrize("how", [POSIX, SHARED, How("mpiio", "independent")], ids=str)
+@pytest.mark.parametrize("call", ["write", "read"])
+def test_a_piece_lasts_as_long_as_the_slowest(
+    stack: Stack, how: How, call: str, injector: Path, tmp_path: Path
+) -> None:
+    """Of two processes one is slow in each call, by turns: no transfer takes less, though each
+    process waits in half of its own calls only."""
+    calls, seconds = 10, 0.02
+    (tmp_path / "files").mkdir()
+    words = ["ior", "-b", f"{calls}m", "-t", "1m", *how.options(), *REUSED]
+    plan = Plan(call, "slow", every=2, times=None, stagger=1, milliseconds=int(seconds * 1000))
+    document = stack.run(
+        *words, "--dir", str(tmp_path / "files"), processes=2, document=tmp_path / "r.json",
+        environment=preload(injector, plan, tmp_path / "files"),
+    ).good()  # fmt: skip
+    side = document["samples"][0][call]
+    phase = side["phases"][call]
+    assert phase["max"] >= calls * seconds
+    assert side["bandwidth"] <= 2 * calls / (calls * seconds)
+    assert calls // 2 * seconds <= phase["min"] < phase["max"], "its own calls only"
+
+
+@pytest.mark.parametrize("how", [POSIX, SHARED], ids=str)
+def test_who_fails_does_not_leave_the_others_waiting(
+    stack: Stack, how: How, injector: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "files").mkdir()
+    words = ["ior", "-b", "4m", "-t", "1m", *how.options(), *REUSED]
+    plan = Plan("write", "ENOSPC", nth=2, rank=1)
+    done = stack.run(
+        *words, "--dir", str(tmp_path / "files"), document=tmp_path / "r.json",
+        environment=preload(injector, plan, tmp_path / "files"),
+    )  # fmt: skip
+    assert done.status != 0
+    (line,) = done.errors()
+    assert "process 1" in line and "write" in line and "waits" not in line
+    assert not list((tmp_path / "files").iterdir())
 
 
 def test_ceilings_beside_a_reused_buffer(stack: Stack, tmp_path: Path) -> None:

@@ -95,9 +95,10 @@ bool inj_aim(inj_call call, int fd, int folder, const char *path, inj_shot *shot
     errno = code;
     if (!meant) return false;
     shot->number = ++seen[call];
-    uint64_t since = shot->number - plan.nth;
+    uint64_t first = plan.nth + (plan.stagger ? plan.stagger * strtoull(own_rank(), NULL, 10) : 0);
+    uint64_t since = shot->number - first;
     shot->fires =
-        plan.fault != INJ_COUNT && shot->number >= plan.nth && since < plan.times && since % plan.every == 0;
+        plan.fault != INJ_COUNT && shot->number >= first && since < plan.times && since % plan.every == 0;
     return shot->fires;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A library to preload that makes chosen calls on files go wrong, as storage, libraries and machines do.
  *
- * IOGAUGE_INJECT='CALL:FAULT below=FOLDER [nth=N] [every=N] [times=N|all] [rank=R]
- * [seed=S] [ms=N] [log=FILE]'
+ * IOGAUGE_INJECT='CALL:FAULT below=FOLDER [nth=N] [every=N] [stagger=N] [times=N|all]
+ * [rank=R] [seed=S] [ms=N] [log=FILE]'
  *
  * CALL is one of inj_calls, FAULT one of inj_faults. The N-th such call (default 1) of each process, or of
  * the one of rank R, on a file below FOLDER goes wrong, and so do those after it, each `every`-th of them, up
- * to `times` calls later (default 1). `ms`: how long a slow one takes longer (default 1000). What the seed
+ * to `times` calls later (default 1). With `stagger`, each process begins so many calls after the one before. `ms`: how long a slow one takes longer (default 1000). What the seed
  * chooses is the same in each run: which bit, how far. Each fault that fired is a line in FILE:
  *   rank CALL:FAULT number offset bytes begin path
  * where offset and bytes are those of what became wrong, or was not moved (-1 0 for a call without data), and
@@ -60,7 +60,7 @@ typedef struct {
     inj_fault fault;
     int code; /* errno of INJ_ERROR */
     const char *name;
-    uint64_t nth, every, times, seed, milliseconds;
+    uint64_t nth, every, stagger, times, seed, milliseconds;
     const char *rank; /* NULL: all */
     char below[4096], log[4096];
 } inj_plan;

@@ -41,7 +41,7 @@ FAULTS: dict[str, tuple[str, ...]] = {
 @dataclass(frozen=True)
 class Plan:
     """One fault: the `nth` call of each process, or of the one of `rank`. `milliseconds`: that a
-    slow one takes longer."""
+    slow one takes longer. `stagger`: calls that each process begins after the one before."""
 
     call: str
     fault: str
@@ -51,6 +51,7 @@ class Plan:
     seed: int = 1
     every: int = 1
     milliseconds: int = 1000
+    stagger: int = 0
 
     @property
     def kind(self) -> str:
@@ -60,6 +61,7 @@ class Plan:
         """For IOGAUGE_INJECT."""
         words = [self.kind, f"nth={self.nth}", f"times={self.times or 'all'}", f"seed={self.seed}"]
         words += [f"every={self.every}", f"ms={self.milliseconds}"]
+        words += [f"stagger={self.stagger}"] if self.stagger else []
         words += [] if self.rank is None else [f"rank={self.rank}"]
         return " ".join([*words, f"below={below}", *([f"log={log}"] if log else [])])
 

@@ -91,6 +91,8 @@ static void parse_key(char *word, inj_plan *plan) {
         plan->nth = number_of(word, value);
     else if (has_key(word, "every", &value))
         plan->every = number_of(word, value);
+    else if (has_key(word, "stagger", &value))
+        plan->stagger = number_of(word, value);
     else if (has_key(word, "ms", &value))
         plan->milliseconds = number_of(word, value);
     else if (has_key(word, "times", &value))
@@ -107,7 +109,7 @@ static void parse_key(char *word, inj_plan *plan) {
     } else if (has_key(word, "log", &value))
         snprintf(plan->log, sizeof plan->log, "%s", value);
     else
-        refuse(word, "no such key; expected below, nth, every, times, rank, seed, ms, log");
+        refuse(word, "no such key; expected below, nth, every, stagger, times, rank, seed, ms, log");
 }
 
 void inj_parse(const char *text, inj_plan *plan) {
