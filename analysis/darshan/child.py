@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads a Darshan log in a separate process: Darshan's library may crash or hang on a bad one.
-
-    python -m iogauge.analysis.darshan.child LOG [--convert FOLDER] [--heat] [--segments]
+"""Reads a Darshan log in a separate process (reader.py): Darshan's library may crash or hang on a
+bad one.
 
 One JSON document on stdout; exit status 3 and one line on stderr if the log is unusable.
 """
@@ -11,61 +10,59 @@ import json
 import resource
 import struct
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..errors import EXIT_DATA, AnalysisError
 from . import header as headers
 from . import library as native
-from .convert import convert, short_names
-from .header import BrokenLogError
+from .convert import short_names, write_log
+from .header import DXT, MOST_SECONDS, BrokenLogError
+from .raw import read_folder
 from .reduce import Record, reduce
 from .versions import KNOWN, RENAMING, absent
 
-DXT = {"DXT_POSIX": "POSIX", "DXT_MPIIO": "MPI-IO"}
 # In POSIX records before this version, from a machine with the other byte order, Darshan's library
 # (3.5) leaves some times unswapped: those at the places of these counters
 # (darshan-posix-logutils.c: the loop over times tests counters).
 ALL_TURNED = 4
-# Larger values are damage: bins of a heat map, stripes of a file, seconds of a job or since 1970,
-# and any number with a fraction (the largest is a variance of bytes).
+# Larger values are damage: bins of a heat map, stripes of a file, and any number with a fraction
+# (the largest is a variance of bytes).
 MOST_BINS = 10**5
 MOST_STRIPES = 10**6
-MOST_SECONDS = 1e11
 MOST = 1e60
 # Limits of reading: CPU seconds, and bytes of memory per byte of the log or its traces.
 SECONDS, BYTES_PER_SECOND = 60, 2**20
 MEMORY, MEMORY_PER_BYTE = 2**31, 64
 
-# Head and accesses of one process and file in DXT.
-SegmentRecord = tuple[native.DxtHead, Any]
 
-
-def read(log: Path, *, heat: bool, segments: bool, ids: bool = False) -> dict[str, Any]:
-    """The log's content as plain data (`Log` in log.py)."""
+def read(
+    log: Path, *, heat: bool = False, segments: bool = False, ids: bool = False
+) -> dict[str, Any]:
+    """The log's content as plain data (`Log` in log.py). `heat`: with the heat map; `segments`:
+    with each access (DXT); `ids`: with the number of each file."""
     handle = native.library().darshan_log_open(str(log).encode())
     if not handle:
         if log.is_file() and headers.is_packed_whole(log):
             raise BrokenLogError(
-                f"{log}: packed as a whole, so of Darshan 2 (before 2015), or packed by hand; "
+                "packed as a whole, so of Darshan 2 (before 2015), or packed by hand; "
                 "expected a log of any format since Darshan 3.0, as it was written"
             )
-        raise BrokenLogError(f"{log}: not a Darshan log, or truncated")
+        raise BrokenLogError("not a Darshan log, or truncated")
     job = native.Job()
     if native.library().darshan_log_get_job(handle, ctypes.byref(job)) < 0:
-        raise BrokenLogError(f"{log}: its job cannot be read")
+        raise BrokenLogError("its job cannot be read")
     if not 0 < job.processes < 2**31:
-        raise BrokenLogError(f"{log}: {job.processes} processes")
+        raise BrokenLogError(f"{job.processes} processes")
     for seconds in (job.start_seconds, job.end_seconds):
         if not 0 <= seconds < MOST_SECONDS:
-            raise BrokenLogError(f"{log}: a job that began or ended {seconds} s after 1970")
+            raise BrokenLogError(f"a job that began or ended {seconds} s after 1970")
     exe = ctypes.create_string_buffer(2 * native.EXE_ROOM)
     if native.library().darshan_log_get_exe(handle, exe) < 0:
-        raise BrokenLogError(f"{log}: its command cannot be read")
+        raise BrokenLogError("its command cannot be read")
     modules = native.modules(handle)
-    header = None if headers.is_older(log) else headers.read_header(log)
-    lost = [_name(module) for module in modules if module.partial]
+    header = headers.read_header(log)
     found: dict[str, Any] = {
         "processes": job.processes,
         "start": job.start_seconds + job.start_nanoseconds / 1e9,
@@ -73,7 +70,7 @@ def read(log: Path, *, heat: bool, segments: bool, ids: bool = False) -> dict[st
         + (job.end_nanoseconds - job.start_nanoseconds) / 1e9,
         "command": exe.value.decode(errors="replace"),
         "metadata": _metadata(job.metadata),
-        "partial": list(header.partial) if header else lost,
+        "partial": list(header.partial),
         "modules": {_name(module): module.version for module in modules},
         "notes": [],
         "files": [],
@@ -89,18 +86,17 @@ def read(log: Path, *, heat: bool, segments: bool, ids: bool = False) -> dict[st
         if not _readable(name, module.version, found["notes"]):
             continue
         if name in native.COUNTED:
-            found["files"] += list(_files(log, handle, module, names, job.processes))
+            turned = header.order != ("<" if sys.byteorder == "little" else ">")
+            found["files"] += list(_files(handle, module, names, job.processes, turned))
         elif name == "LUSTRE":
-            found["osts"] = dict(_osts(log, handle, module, names))
+            found["osts"] = dict(_osts(handle, module, names))
         elif name == "HEATMAP" and heat:
-            found["heat"] = _heat(log, handle, module, names)
+            found["heat"] = _heat(handle, module, names)
         elif name in DXT and segments:
-            records = (
-                _segment_records(log, module, header.data(module.index))
-                if header
-                else _older_segment_records(log, handle, module)
-            )
-            found["segments"] += list(_segments(log, module, names, records))
+            from . import dxt  # here: numpy is slow to load
+
+            blocks = dxt.blocks(header, name, module.version, job.processes)
+            found["segments"] += [_segments(block, names) for block in blocks]
     return found
 
 
@@ -129,10 +125,8 @@ def _metadata(text: bytes) -> dict[str, str]:
     return {key: value for key, equals, value in lines if equals}
 
 
-def _records(
-    log: Path, handle: int, module: native.ModuleInfo, size: int
-) -> Iterator[tuple[int, ctypes.c_void_p]]:
-    """The address of each record of a module, of at least `size` bytes."""
+def _records(handle: int, module: native.ModuleInfo) -> Iterator[int]:
+    """The address of each record of a module."""
     lib = native.library()
     while True:
         pointer = ctypes.c_void_p()
@@ -141,14 +135,15 @@ def _records(
             return
         if result < 0 or not pointer.value:
             what = f"a record of {_name(module)} cannot be read {headers.OF_OPEN_MPI}"
-            raise BrokenLogError(f"{log}: {what}")
-        yield pointer.value, pointer
+            raise BrokenLogError(what)
+        yield pointer.value
         lib.darshan_free(pointer)
 
 
 def _files(
-    log: Path, handle: int, module: native.ModuleInfo, names: dict[int, str], processes: int
+    handle: int, module: native.ModuleInfo, names: dict[int, str], processes: int, turned: bool
 ) -> Iterator[dict[str, Any]]:
+    """`turned`: from a machine with the other byte order (Blue Gene)."""
     name = _name(module)
     prefix, skip = native.COUNTED[name]
     kind = native.counted_type(prefix, skip)
@@ -156,16 +151,18 @@ def _files(
     lacks = absent(name, module.version)
     by_file: dict[int, list[Record]] = {}
     unturned: list[int] = []
-    if name == "POSIX" and module.version < ALL_TURNED and headers.is_of_other_order(log):
+    if name == "POSIX" and module.version < ALL_TURNED and turned:
         unturned = [columns.index(counter) for counter in RENAMING]
-    for address, _ in _records(log, handle, module, ctypes.sizeof(kind)):
+    for address in _records(handle, module):
         entry: Any = kind.from_address(address)
         if not -1 <= entry.rank < processes or entry.id not in names:
-            raise BrokenLogError(f"{log}: a record of {name} of rank {entry.rank}, without a name")
+            raise BrokenLogError(f"a record of {name} of rank {entry.rank}, without a name")
         times = list(entry.times)
         for place in unturned:
             (times[place],) = struct.unpack("<d", struct.pack(">d", times[place]))
-        _check(log, name, times, MOST)
+        wrong = next((number for number in times if not abs(number) < MOST), None)
+        if wrong is not None:
+            raise BrokenLogError(f"a time or a sum of {wrong} in {name}")
         pairs = zip(columns, [*entry.counters, *times], strict=True)
         values = {column: value for column, value in pairs if column not in lacks}
         by_file.setdefault(entry.id, []).append(Record(entry.rank, values))
@@ -180,13 +177,6 @@ def _files(
         }
 
 
-def _check(log: Path, name: str, numbers: Iterable[float], most: float) -> None:
-    """`BrokenLogError` for anything but a number in range."""
-    wrong = next((number for number in numbers if not abs(number) < most), None)
-    if wrong is not None:
-        raise BrokenLogError(f"{log}: a time or a sum of {wrong} in {name}")
-
-
 def _work(record: Record) -> list[float]:
     """Rank, bytes read, bytes written, seconds, time of closing, seconds of reading and writing."""
     get = record.values.get
@@ -195,16 +185,14 @@ def _work(record: Record) -> list[float]:
     return [int(record.rank), *moved, record.seconds, *times]
 
 
-def _heat(
-    log: Path, handle: int, module: native.ModuleInfo, names: dict[int, str]
-) -> dict[str, Any]:
+def _heat(handle: int, module: native.ModuleInfo, names: dict[int, str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for address, _ in _records(log, handle, module, ctypes.sizeof(native.HeatmapHead)):
+    for address in _records(handle, module):
         head = native.HeatmapHead.from_address(address)
         if not 0 < head.bins < MOST_BINS:
-            raise BrokenLogError(f"{log}: a heat map of {head.bins} bins")
+            raise BrokenLogError(f"a heat map of {head.bins} bins")
         if not 0 < head.bin_seconds < MOST_SECONDS:
-            raise BrokenLogError(f"{log}: a heat map with bins of {head.bin_seconds} s")
+            raise BrokenLogError(f"a heat map with bins of {head.bin_seconds} s")
         values = (ctypes.c_int64 * (2 * head.bins)).from_address(address + ctypes.sizeof(head))
         layer = found.setdefault(
             names.get(head.id, "").removeprefix("heatmap:"),
@@ -216,12 +204,12 @@ def _heat(
 
 
 def _osts(
-    log: Path, handle: int, module: native.ModuleInfo, names: dict[int, str]
+    handle: int, module: native.ModuleInfo, names: dict[int, str]
 ) -> Iterator[tuple[str, list[int]]]:
-    for address, _ in _records(log, handle, module, ctypes.sizeof(native.LustreRecord)):
+    for address in _records(handle, module):
         entry = native.LustreRecord.from_address(address)
         if not 0 <= entry.stripes <= MOST_STRIPES or entry.id not in names:
-            raise BrokenLogError(f"{log}: {entry.stripes} stripes of a file in LUSTRE")
+            raise BrokenLogError(f"{entry.stripes} stripes of a file in LUSTRE")
         yield names[entry.id], entry.osts[: entry.stripes] if entry.components > 0 else []
 
 
@@ -230,51 +218,15 @@ def _trimmed(bins: Sequence[int]) -> list[int]:
     return list(bins[: last + 1])
 
 
-def _segment_records(log: Path, module: native.ModuleInfo, data: bytes) -> Iterator[SegmentRecord]:
-    """From a module's bytes."""
-    name = _name(module)
-    without = "thread" in absent(name, module.version)
-    kind = native.Segment if without else native.ThreadedSegment
-    at, room = 0, ctypes.sizeof(native.DxtHead)
-    while at < len(data):
-        if len(data) - at < room:
-            raise BrokenLogError(f"{log}: {name} ends within a record")
-        head = native.DxtHead.from_buffer_copy(data, at)
-        count = head.writes + head.reads
-        end = at + room + count * ctypes.sizeof(kind)
-        if min(head.writes, head.reads) < 0 or end > len(data):
-            raise BrokenLogError(f"{log}: {head.writes} and {head.reads} segments in {name}")
-        yield head, (kind * count).from_buffer_copy(data, at + room)
-        at = end
-
-
-def _older_segment_records(
-    log: Path, handle: int, module: native.ModuleInfo
-) -> Iterator[SegmentRecord]:
-    """From the library, which also handles the other byte order."""
-    room = ctypes.sizeof(native.DxtHead)
-    for address, _ in _records(log, handle, module, room):
-        head = native.DxtHead.from_address(address)
-        if min(head.writes, head.reads) < 0:
-            raise BrokenLogError(f"{log}: a count of segments below 0 in {_name(module)}")
-        yield head, (native.Segment * (head.writes + head.reads)).from_address(address + room)
-
-
-def _segments(
-    log: Path, module: native.ModuleInfo, names: dict[int, str], records: Iterator[SegmentRecord]
-) -> Iterator[dict[str, Any]]:
-    name = _name(module)
-    unknown = "offset" in absent(name, module.version)
-    for head, entries in records:
-        rows = [[-1 if unknown else s.offset, s.length, s.start, s.end] for s in entries]
-        _check(log, name, [time for row in rows for time in row[2:]], MOST_SECONDS)
-        yield {
-            "module": DXT[name],
-            "path": names.get(head.id, ""),
-            "rank": head.rank,
-            "writes": rows[: head.writes],
-            "reads": rows[head.writes :],
-        }
+def _segments(block: Any, names: dict[int, str]) -> dict[str, Any]:
+    rows = block.segments.tolist()
+    return {
+        "module": block.module,
+        "path": names.get(block.file, ""),
+        "rank": block.rank,
+        "writes": rows[: block.writes],
+        "reads": rows[block.writes :],
+    }
 
 
 def limit(sources: Sequence[Path]) -> None:
@@ -290,21 +242,15 @@ def limit(sources: Sequence[Path]) -> None:
         resource.setrlimit(what, (allowed, hard))
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    import argparse
-
-    parser = argparse.ArgumentParser(prog="python -m iogauge.analysis.darshan.child")
-    parser.add_argument("log", type=Path)
-    parser.add_argument("--convert", type=Path, metavar="FOLDER", help="make the log of its traces")
-    parser.add_argument("--heat", action="store_true", help="with the heat map")
-    parser.add_argument("--segments", action="store_true", help="with each access (DXT)")
-    parser.add_argument("--ids", action="store_true", help="with the number of each file")
-    args = parser.parse_args(words)
-    limit([args.log, *(args.convert.glob("*") if args.convert else ())])
+def main(log: str, convert: str | None = None, **parts: bool) -> int:
+    """The exit status. `convert`: a folder of traces of which to make the log; `parts` as `read`
+    has them."""
+    path, traces = Path(log), Path(convert) if convert else None
+    limit([path, *(traces.glob("*") if traces else ())])
     try:
-        if args.convert:
-            convert(args.convert, args.log)
-        found = read(args.log, heat=args.heat, segments=args.segments, ids=args.ids)
+        if traces:
+            write_log(read_folder(traces), path)
+        found = read(path, **parts)
         # json.dumps is written in C, json.dump is not.
         sys.stdout.write(json.dumps(found, allow_nan=False))
         sys.stdout.flush()  # a fork of reader.py does not end as a program does
@@ -313,10 +259,6 @@ def main(words: Sequence[str] | None = None) -> int:
         return error.exit_code
     except (ArithmeticError, LookupError, MemoryError, ValueError) as error:
         # Nothing in a damaged log is certain: any computation with it may fail.
-        print(f"{args.log}: damaged: {type(error).__name__}: {error}", file=sys.stderr)
+        print(f"{log}: damaged: {type(error).__name__}: {error}", file=sys.stderr)
         return EXIT_DATA
     return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -1,11 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The embedded recorder's traces as a genuine Darshan log.
-
-    python -m iogauge.analysis.darshan.convert FOLDER LOG [--reduce]
-
-`--reduce` makes one record of a file that all processes opened, as Darshan's runtime does by
-default; without it the log keeps who did what.
-"""
+"""The embedded recorder's traces as a genuine Darshan log."""
 
 import ctypes
 import functools
@@ -19,7 +13,7 @@ from iogauge.common.files import permit
 
 from ..errors import AnalysisError
 from . import library as native
-from .raw import READ, SEGMENT, WRITE, RawHeat, RawProcess, RawRecord, read_folder
+from .raw import READ, SEGMENT, WRITE, RawHeat, RawProcess, RawRecord
 from .reduce import Record, reduce
 
 ZLIB = 0
@@ -32,13 +26,9 @@ ALL_MODULES = [1, 2, native.DXT_POSIX, native.DXT_MPIIO, native.HEATMAP]
 Files = dict[tuple[str, int], list[tuple[RawProcess, Record]]]
 
 
-def convert(folder: Path, log: Path, *, reduce_shared: bool = False) -> None:
-    """Write `log` from the traces in `folder`. AnalysisError if they are unusable."""
-    write_log(read_folder(folder), log, reduce_shared=reduce_shared)
-
-
 def write_log(processes: Sequence[RawProcess], log: Path, *, reduce_shared: bool = False) -> None:
-    """`processes`: at least one, by rank; several with one rank if a process forked."""
+    """`processes`: at least one, by rank; several with one rank if a process forked.
+    `reduce_shared`: one record of a file that all processes opened, as Darshan's runtime makes."""
     lib = native.library()
     log.unlink(missing_ok=True)  # the library makes it read-only
     partial = _partial_mask(processes)
@@ -255,23 +245,3 @@ def _fits(heat: RawHeat, width: float, later: float) -> bool:
 def _coarser(bins: Sequence[int], factor: int) -> list[int]:
     sums = [sum(bins[i : i + factor]) for i in range(0, len(bins), factor)]
     return sums + [0] * (len(bins) - len(sums))
-
-
-def main(words: Sequence[str] | None = None) -> int:
-    import argparse
-
-    parser = argparse.ArgumentParser(prog="python -m iogauge.analysis.darshan.convert")
-    parser.add_argument("folder", type=Path, help="with the traces of one run")
-    parser.add_argument("log", type=Path, help="the Darshan log to write")
-    parser.add_argument("--reduce", action="store_true", help="one record for each shared file")
-    args = parser.parse_args(words)
-    try:
-        convert(args.folder, args.log, reduce_shared=args.reduce)
-    except AnalysisError as error:
-        print(f"darshan_convert: {error}", file=sys.stderr)
-        return error.exit_code
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

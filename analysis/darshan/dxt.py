@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .child import DXT, MOST_SECONDS
-from .header import NAMES, BrokenLogError, Header
+from .header import DXT as DXT
+from .header import MOST_SECONDS, NAMES, BrokenLogError, Header
 from .versions import KNOWN, absent
 
 FIELDS = [("offset", "<i8"), ("length", "<i8"), ("start", "<f8"), ("end", "<f8")]

@@ -4,7 +4,6 @@ of modules newer than the library. Older formats (darshan-log-format.h of 3.0.0,
 have room for 16 modules, with other numbers."""
 
 import struct
-import sys
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,11 +25,13 @@ NAMES = (
     "NULL", "POSIX", "MPI-IO", "H5F", "H5D", "PNETCDF_FILE", "PNETCDF_VAR", "BG/Q", "LUSTRE",
     "STDIO", "DXT_POSIX", "DXT_MPIIO", "MDHIM", "APXC", "APMPI", "HEATMAP", "DFS", "DAOS",
 )  # fmt: skip
+DXT = {"DXT_POSIX": "POSIX", "DXT_MPIIO": "MPI-IO"}  # whose single accesses
 # Before PNETCDF_VAR; before that, HDF5 was one module.
 OF_320 = tuple(name for name in NAMES if name != "PNETCDF_VAR")[:OLD_MODULES]
 OF_300 = tuple(name for name in OF_320 if name != "H5D")[:11]
 FORMATS = ((FORMAT, HEAD, NAMES), (b"3.20", OLD_HEAD, OF_320), (OLDEST, OLD_HEAD, OF_300))
 MOST_BYTES = 2**30  # of a module; more would be damage
+MOST_SECONDS = 1e11  # of a job, or since 1970; likewise
 PIECE = 2**24
 Order = Literal["<", ">"]
 # https://github.com/darshan-hpc/darshan/issues/1064 and pull request 1071.
@@ -62,9 +63,6 @@ class Header:
         return tuple(
             name for name, (at, n) in zip(NAMES, self.places, strict=False) if n and at + n > size
         )
-
-    def data(self, module: int) -> bytes:
-        return b"".join(self.pieces(module))
 
     def pieces(self, module: int) -> Iterator[bytes]:
         """A module's bytes, in parts. Each process compressed its own: one stream after the
@@ -100,22 +98,10 @@ class Header:
                 raise BrokenLogError(f"{self.log}: {NAMES[module]} is cut off")
 
 
-def is_older(log: Path) -> bool:
-    """Of an older format. Such a log may be shorter than this format's head."""
-    with log.open("rb") as file:
-        return OLDEST <= file.read(len(FORMAT)) < FORMAT
-
-
 def is_packed_whole(log: Path) -> bool:
     """Compressed by gzip or bzip2 as a whole, as by Darshan 2."""
     with log.open("rb") as file:
         return file.read(4).startswith((b"\x1f\x8b", b"BZh"))
-
-
-def is_of_other_order(log: Path) -> bool:
-    """From a machine with the other byte order (Blue Gene)."""
-    with log.open("rb") as file:
-        return _order(file.read(HEAD.size)) != ("<" if sys.byteorder == "little" else ">")
 
 
 def _order(head: bytes) -> Order:

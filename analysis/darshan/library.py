@@ -218,20 +218,3 @@ class DxtHead(ctypes.Structure):
         ("writes", c_int64),
         ("reads", c_int64),
     ]
-
-
-class Segment(ctypes.Structure):
-    """Bytes, and seconds since the start of the job."""
-
-    _fields_ = [
-        ("offset", c_int64),
-        ("length", c_int64),
-        ("start", c_double),
-        ("end", c_double),
-    ]
-
-
-class ThreadedSegment(ctypes.Structure):
-    """As Darshan 3.5 writes it."""
-
-    _fields_ = [*Segment._fields_, ("thread", c_uint64)]

@@ -120,11 +120,10 @@ def read_log(
     sources = list(convert.iterdir()) if convert and convert.is_dir() else [log]
     size = sum(path.stat().st_size for path in sources if path.is_file())
     seconds = SECONDS + size / BYTES_PER_SECOND if seconds is None else seconds
-    words = [str(log.absolute())]
-    words += ["--convert", str(convert.absolute())] if convert else []
-    words += ["--heat"] * heat + ["--segments"] * segments + ["--ids"] * ids
+    asked = {"log": str(log.absolute()), "heat": heat, "segments": segments, "ids": ids}
+    made = {"convert": str(convert.absolute())} if convert else {}
     try:
-        done = reader().read(words, seconds)
+        done = reader().read({**asked, **made}, seconds)
     except subprocess.TimeoutExpired:
         raise UnreadableLogError(f"{log}: not read within {seconds:.4g} s: damaged?") from None
     if done.returncode:
@@ -143,41 +142,27 @@ def read_log(
 
 
 def _log(path: Path, data: dict[str, Any]) -> Log:
-    metadata = data["metadata"]
-    return Log(
-        path=path,
-        recorder=metadata.get("recorder") or f"{RUNTIME} {metadata.get('lib_ver', 'unknown')}",
-        processes=data["processes"],
-        start=data["start"],
-        seconds=data["seconds"],
-        command=data["command"],
-        partial=tuple(data["partial"]),
-        notes=tuple(data["notes"]),
-        modules=data["modules"],
-        files=tuple(
-            FileTrace(
-                module=entry["module"],
-                path=entry["path"],
-                values=entry["values"],
-                sizes=dict(entry["sizes"]),
-                ranks=tuple(Work(*work) for work in entry["ranks"]),
-            )
-            for entry in data["files"]
-        ),
-        heat={
-            layer: Heat(
-                entry["bin_seconds"],
-                {rank: (reads, writes) for rank, reads, writes in entry["ranks"]},
-            )
-            for layer, entry in data["heat"].items()
-        },
-        segments=tuple(
-            Segments(
-                entry["module"], entry["path"], entry["rank"],
-                [tuple(row) for row in entry["writes"]], [tuple(row) for row in entry["reads"]],
-            )
-            for entry in data["segments"]
-        ),
-        ids={int(identity): path for identity, path in data.get("ids", {}).items()},
-        osts=data["osts"],
-    )  # fmt: skip
+    metadata = data.pop("metadata")
+    files = (
+        {**one, "sizes": dict(one["sizes"]), "ranks": tuple(Work(*work) for work in one["ranks"])}
+        for one in data["files"]
+    )
+    segments = (
+        {**one, **{way: [tuple(row) for row in one[way]] for way in ("writes", "reads")}}
+        for one in data["segments"]
+    )
+    heat = {
+        layer: Heat(
+            one["bin_seconds"], {rank: (reads, writes) for rank, reads, writes in one["ranks"]}
+        )
+        for layer, one in data["heat"].items()
+    }
+    made = {
+        "recorder": metadata.get("recorder") or f"{RUNTIME} {metadata.get('lib_ver', 'unknown')}",
+        **{name: tuple(data[name]) for name in ("partial", "notes")},
+        "files": tuple(FileTrace(**one) for one in files),
+        "segments": tuple(Segments(**one) for one in segments),
+        "heat": heat,
+        "ids": {int(identity): name for identity, name in data.get("ids", {}).items()},
+    }
+    return Log(path, **{**data, **made})

@@ -4,8 +4,8 @@ session, and a log that crashes or hangs Darshan's library takes only its fork d
 
     python -m iogauge.analysis.darshan.reader SOCKET      the number of the inherited socket
 
-Each packet is the arguments of `child`, as JSON, with two files for its output and errors; the
-answer is the exit status.
+Each packet is the arguments of `child.main`, as JSON, with two files for its output and errors;
+the answer is the exit status.
 """
 
 import atexit
@@ -18,9 +18,10 @@ import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from typing import Any
 
 from iogauge.common import json_file, paths
 
@@ -41,19 +42,18 @@ class Reader:
         self.lock = threading.Lock()
         atexit.register(self.end)
 
-    def read(self, words: Sequence[str], seconds: float) -> subprocess.CompletedProcess[str]:
-        """What `child` does with these arguments, with the outcome of a separate process. Raises
-        subprocess.TimeoutExpired."""
+    def read(self, asked: Mapping[str, Any], seconds: float) -> subprocess.CompletedProcess[str]:
+        """What `child.main` does with these arguments, with the outcome of a separate process.
+        Raises subprocess.TimeoutExpired."""
         with (
             self.lock,
             os.fdopen(os.memfd_create("out"), errors="replace") as out,
             os.fdopen(os.memfd_create("err"), errors="replace") as err,
         ):
-            request = json.dumps(list(words)).encode()
-            status = self._ask(request, [out.fileno(), err.fileno()], seconds)
+            status = self._ask(json.dumps(asked).encode(), [out.fileno(), err.fileno()], seconds)
             for file in (out, err):  # it has written through the same handle
                 file.seek(0)
-            return subprocess.CompletedProcess(list(words), status, out.read(), err.read())
+            return subprocess.CompletedProcess([], status, out.read(), err.read())
 
     def _ask(self, request: bytes, files: Sequence[int], seconds: float) -> int:
         process, own = self._running()
@@ -79,6 +79,7 @@ class Reader:
                     [self.python, "-m", PROGRAM, str(its.fileno())], pass_fds=[its.fileno()],
                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                     cwd=ROOT, start_new_session=True,
+                    env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # numpy fits in child's limit
                 )  # fmt: skip
         return self.process, self.socket
 
@@ -104,7 +105,7 @@ def reader() -> Reader:
     return _reader(sys.executable, os.getpid())
 
 
-def _fork(words: Sequence[str], files: Sequence[int]) -> int:
+def _fork(asked: dict[str, Any], files: Sequence[int]) -> int:
     """The exit status of one reading, or the negative number of the signal that ended it."""
     from . import child
 
@@ -114,9 +115,7 @@ def _fork(words: Sequence[str], files: Sequence[int]) -> int:
         try:
             for number, file in enumerate(files, 1):
                 os.dup2(file, number)
-            status = child.main(words)
-        except SystemExit as end:
-            status = end.code if isinstance(end.code, int) else FAILED
+            status = child.main(**asked)
         except BaseException:
             traceback.print_exc()
         finally:

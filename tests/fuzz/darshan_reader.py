@@ -20,7 +20,7 @@ def one(log: Path) -> int:
         os.dup2(handle, number)
     sys.stdout = os.fdopen(1, "w", closefd=False)
     try:
-        return child.main([str(log), "--heat", "--segments"])
+        return child.main(str(log), heat=True, segments=True)
     except BaseException:
         traceback.print_exc()
         return 70

@@ -30,8 +30,8 @@ SILENT = (
     "statistics",
     "store",
 )
-# Programs of their own, which analysis starts: their `main`, the last function, is a command line.
-PROGRAMS = ("analysis/darshan/child.py", "analysis/darshan/convert.py")
+# Runs in a process of its own, with its answer on stdout: its `main`, the last function, prints.
+PROGRAMS = ("analysis/darshan/child.py",)
 
 
 def names(node: ast.AST) -> Iterator[str]:
@@ -47,9 +47,8 @@ def parts(file: Path) -> list[ast.stmt]:
     body = ast.parse(file.read_text(encoding="utf-8")).body
     if file.relative_to(ROOT).as_posix() not in PROGRAMS:
         return body
-    *before, main, start = body
+    *before, main = body
     assert isinstance(main, ast.FunctionDef) and main.name == "main", file
-    assert isinstance(start, ast.If), file
     return before
 
 

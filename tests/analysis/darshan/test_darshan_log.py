@@ -250,11 +250,11 @@ def test_one_process_reads_all_logs(tmp_path: Path) -> None:
     """Also after words that it does not know, and after a log that is none."""
     whole_log(tmp_path)
     one = log_reader.Reader(sys.executable, os.getpid())
-    good = [str(tmp_path / "whole")]
-    found = [one.read(words, 60) for words in (good, ["--nosuch"], [str(tmp_path / "none")], good)]
-    assert [done.returncode for done in found] == [0, 2, 3, 0]
+    good, none = ({"log": str(tmp_path / name)} for name in ("whole", "none"))
+    found = [one.read(asked, 60) for asked in (good, {**good, "nosuch": True}, none, good)]
+    assert [done.returncode for done in found] == [0, log_reader.FAILED, 3, 0]
     assert found[0].stdout == found[3].stdout != ""
-    assert "usage: " in found[1].stderr
+    assert "nosuch" in found[1].stderr
     process = one.process
     assert process is not None and process.poll() is None
     one.end()
@@ -266,13 +266,13 @@ def test_what_hangs_is_ended_with_its_process_and_the_next_log_is_read(tmp_path:
     whole_log(tmp_path)
     os.mkfifo(tmp_path / "pipe")
     one = log_reader.Reader(sys.executable, os.getpid())
-    assert one.read([str(tmp_path / "whole")], 60).returncode == 0
+    assert one.read({"log": str(tmp_path / "whole")}, 60).returncode == 0
     process = one.process
     with pytest.raises(subprocess.TimeoutExpired):
-        one.read([str(tmp_path / "pipe")], 0.5)
+        one.read({"log": str(tmp_path / "pipe")}, 0.5)
     assert process is not None
     _wait(lambda: not _group_is_there(process.pid))
-    assert one.read([str(tmp_path / "whole")], 60).returncode == 0
+    assert one.read({"log": str(tmp_path / "whole")}, 60).returncode == 0
     one.end()
 
 
@@ -280,7 +280,7 @@ def test_it_ends_with_the_process_that_asked(tmp_path: Path) -> None:
     """However that ended."""
     whole_log(tmp_path)
     code = "import os, sys; from iogauge.analysis.darshan.reader import reader; one = reader()"
-    code += "; one.read([sys.argv[1]], 60); print(one.process.pid, flush=True); os.abort()"
+    code += "; one.read({'log': sys.argv[1]}, 60); print(one.process.pid, flush=True); os.abort()"
     done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "whole")], cwd=ROOT, text=True,
         capture_output=True, check=False,
