@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The embedded recorder: a preloaded library that counts, per process and file, what Darshan's POSIX and
- * MPI-IO modules count, and writes one small trace per process. analysis/darshan/convert.py makes a Darshan log
- * of them. See docs/darshan.md.
+ * MPI-IO modules count, and writes one small trace per process. analysis/darshan/convert.py makes a
+ * Darshan log of them. See docs/darshan.md.
  *
  * An interposed library has no caller that could pass it a context, so this is the only place in the kernels
  * with a static object (recorder.c); all other code gets it by pointer. From the bottom: clock.c, paths.c and
