@@ -89,10 +89,7 @@ def _numbered(
     """Files renumbered as in this table."""
     all_ = np.concatenate([*some, np.empty(0, EVENT)])
     fields = [(name, "<i8" if name == "file" else all_.dtype[name]) for name in EVENT.names or ()]
-    made = np.empty(len(all_), np.dtype(fields))
-    for name in EVENT.names or ():
-        if name != "file":
-            made[name] = all_[name]
+    made = all_.astype(np.dtype(fields))
     of = {identity: number[path] for identity, path in ids.items()}
     made["file"] = [of.get(int(identity), NOT_KNOWN) for identity in all_["file"]]
     return made[np.argsort(made["sequence"], kind="stable")]
