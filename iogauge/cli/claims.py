@@ -47,8 +47,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _measure(args: argparse.Namespace, claims: Sequence[Claim]) -> int:
     options.need_checkout("claims --run")
-    from iogauge.measure import claims as measured  # here: they need ReFrame and a checkout
-    from iogauge.measure import sites
+    from iogauge.measure import run_session, sites  # here: they need ReFrame and a checkout
     from iogauge.measure.session import alone
     from iogauge.measure.sites import Asked
 
@@ -58,8 +57,9 @@ def _measure(args: argparse.Namespace, claims: Sequence[Claim]) -> int:
     site = sites.find(sites.LOCAL)
     asked = Asked(site, sites.LOCAL, ("--exec-policy=serial",))
     with alone("iogauge claims --run", args.parent) as child:
-        runs = measured.runs_of(claims, args.oversubscribe)
-        return measured.judge(child, args.claims, runs, asked.options())
+        return run_session.judge(
+            child, args.claims, claims, asked.options(), everything=args.oversubscribe
+        )
 
 
 def _print(judged: Judged) -> None:

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One session: ReFrame, then the store, the page and the first screen of this run; or rounds of
-two stacks, compared.
+"""One session: ReFrame, then the store, the page and the first screen of this run; or several, and
+an answer from them alone: rounds of two stacks, compared, or what published claims need, judged.
 
 The exit status is ReFrame's; if that is 0, the first other one of the later steps; 1 if nothing was
 measured, 2 if nothing was selected, 128 + N after signal N.
 """
 
+import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from iogauge.analysis.judge.claims import Claim
 from iogauge.common import paths
 from iogauge.measure import rounds
-from iogauge.measure.session import Child, measure
+from iogauge.measure.session import NOTHING_MEASURED, Child, measure, say
 
 STEPS = (("store", "add", "--quiet"), ("report", "--quiet"), ("summary",))  # after ReFrame
 
@@ -30,20 +33,50 @@ def run(child: Child, words: Sequence[str], output: Path, seconds: float | None 
 
 def compare(child: Child, stacks: list[str], count: int, options: list[str]) -> int:
     """Each round is a session in which every case runs on A and at once on B, so that both see the
-    same load. A round in which nothing was measured ends all. Exit status: of the first round that
-    failed, else of `compare`, which sees these sessions alone."""
+    same load. A round in which nothing was measured ends all."""
+    words = [*options, "-p", f"^({'|'.join(stacks)})$"]
+    each = [(f"round {number} of {count}", words) for number in range(1, count + 1)]
+    return _several(child, each, ["compare", *stacks, "--by", "stack"], needs_all=True)
+
+
+def judge(
+    child: Child, names: list[str], claims: Sequence[Claim], options: list[str], everything: bool
+) -> int:
+    """A claim that needs more processes than the machine has cores is left to a larger machine: the
+    last lines say which, why, and with what command. With `everything` it runs too, but decides
+    nothing. `names`: as given."""
+    cores = len(os.sched_getaffinity(0))
+    runs: dict[str, list[str]] = {}  # options, and the claims that share them
+    for claim in claims:
+        for words in claim.run if everything or claim.processes <= cores else ():
+            runs.setdefault(words, []).append(claim.id)
+    # No claim is about file systems in memory.
+    each = [
+        (f"session {number} of {len(runs)} ({' '.join(who)}): {words}",
+         [*options, *shlex.split(words), "--exclude=fs=ram"])
+        for number, (words, who) in enumerate(runs.items(), 1)
+    ]  # fmt: skip
+    return _several(child, each, ["claims", *names])
+
+
+def _several(
+    child: Child, each: Sequence[tuple[str, list[str]]], then: list[str], *, needs_all: bool = False
+) -> int:
+    """A session of each of these titles and options; then a command that sees these alone."""
     sessions, status = [], 0
-    only = ["-p", f"^({'|'.join(stacks)})$"]
-    for number in range(count):
-        print(f"round {number + 1} of {count}", flush=True)
-        done = measure(child, [*options, *only], paths.output())
+    for title, words in each:
+        print(title, flush=True)
+        done = measure(child, words, paths.output())
         status = status or done.status
-        if child.signal or not done.ran:
+        if child.signal or (needs_all and not done.ran):
             return status
-        stored = child.analysis("store", "add", str(done.report))
-        if stored:
-            return status or stored
-        sessions.append(done.uuid)
-    where = f"session={','.join(sessions)}"
-    compared = child.analysis("compare", *stacks, "--by", "stack", "--where", where)
-    return status or compared
+        if done.ran:
+            stored = child.analysis("store", "add", str(done.report))
+            if stored:
+                return status or stored
+            sessions.append(done.uuid)
+    if not sessions:
+        say("nothing was measured: no claim can be judged; `iogauge doctor` shows what is missing")
+        status = status or NOTHING_MEASURED
+    answered = child.analysis(*then, "--where", f"session={','.join(sessions)}")
+    return status or answered
