@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.common import json_file
-from iogauge.common.document import BadDocument
-from iogauge.common.document import load as load_document
 from iogauge.common.run_folder import CASE, DOCUMENT, LEDGER, STDERR, TRACE
 
 from ..errors import AnalysisError
@@ -21,7 +19,7 @@ from ..ledger import traced
 from ..ledger.verdict import as_json
 from . import arithmetic
 from .evidence import Outside
-from .result_file import Wrong
+from .result_file import Wrong, load, refuse
 from .verdict import OURS, Expected, check_evidence, check_run, check_trace
 
 _CLOSE = 1e-9
@@ -74,14 +72,10 @@ def judged(folder: Path) -> Judged:
 
 def _alone(folder: Path) -> dict[str, Any]:
     """Check the document of a run whose test did not record its request."""
-    try:
-        document = load_document(folder / DOCUMENT)
-    except BadDocument as problem:
-        raise Wrong(f"{DOCUMENT}{problem}") from None
+    document = load(folder / DOCUMENT)
     if document["status"] != "ok":
         raise Wrong(f"status {document['status']!r}: {document.get('error')}")
-    for complaint in arithmetic.complaints(document):
-        raise Wrong(complaint)
+    refuse(arithmetic.complaints(document))
     check_evidence(document, None)
     return document
 

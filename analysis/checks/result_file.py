@@ -2,6 +2,7 @@
 """Load a test's result document. Any content gives the document or a one-line error. Without
 ReFrame."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,12 @@ from iogauge.common import document
 
 class Wrong(Exception):
     """The run is wrong; the text says why in one line."""
+
+
+def refuse(complaints: Iterable[str]) -> None:
+    """Raises `Wrong` with the first one."""
+    for complaint in complaints:
+        raise Wrong(complaint)
 
 
 def load(path: Path) -> dict[str, Any]:

@@ -21,17 +21,7 @@ from ..ledger.verdict import HEADER, Judgement
 from . import arithmetic, evidence
 from .evidence import Outside
 from .evidence_of_trace import against_the_trace
-from .result_file import Wrong, load
-
-__all__ = [
-    "Expected",
-    "Wrong",
-    "check",
-    "check_run",
-    "check_trace",
-    "exit_status",
-    "load",
-]
+from .result_file import Wrong, load, refuse
 
 # Lines of a job's stderr that a message quotes if no line mentions an error. One that does is
 # preferred: launchers append a page of text.
@@ -64,16 +54,11 @@ class Expected:
     hints: Mapping[str, str] = field(default_factory=dict)
     ours: bool = True
 
-    @property
-    def program(self) -> str | None:
-        return OURS if self.ours else None
-
 
 def check(document: dict[str, Any], expected: Expected) -> None:
     """Raises `Wrong` with the first thing not as expected; mismatched bytes come first."""
     try:
-        for complaint in _complaints(document, expected):
-            raise Wrong(complaint)
+        refuse(_complaints(document, expected))
     except (KeyError, TypeError, IndexError) as error:
         raise Wrong(f"the result document lacks a part: {error!r}") from error
 
@@ -130,8 +115,8 @@ def _not_as_asked(document: dict[str, Any], expected: Expected) -> Iterator[str]
     }
     hints = asked.get("hints") or {}
     wanted |= {f"asked.hints.{k}": (hints.get(k), right) for k, right in expected.hints.items()}
-    if expected.program:
-        wanted["program.name"] = (document["program"]["name"], expected.program)
+    if expected.ours:
+        wanted["program.name"] = (document["program"]["name"], OURS)
     if expected.fs_type:
         found_type = document["system"]["filesystem"]["type"]
         wanted["system.filesystem.type"] = (found_type, expected.fs_type)
@@ -189,12 +174,9 @@ def check_run(
 
 def check_evidence(document: dict[str, Any], outside: Outside | None) -> None:
     """Raises `Wrong` if the document contradicts the harness's clock or the storage."""
-    for complaint in evidence.spans_and_seconds(document):
-        raise Wrong(complaint)
-    for complaint in evidence.against_the_caches(document, outside):
-        raise Wrong(complaint)
-    for complaint in evidence.against_the_clock(document, outside) if outside else ():
-        raise Wrong(complaint)
+    refuse(evidence.spans_and_seconds(document))
+    refuse(evidence.against_the_caches(document, outside))
+    refuse(evidence.against_the_clock(document, outside) if outside else ())
 
 
 def check_trace(

@@ -13,7 +13,8 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import parameter, run_after, run_before, sanity_function
 from reframe.core.exceptions import SanityError
 
-from iogauge.analysis.checks.verdict import Wrong, check, exit_status, load
+from iogauge.analysis.checks.result_file import Wrong, load
+from iogauge.analysis.checks.verdict import check, exit_status
 from iogauge.common.mounts import IN_MEMORY, mount_of
 from reframe_tests.benchmarks.ior import GIB, MIB
 from reframe_tests.framework.base import SEED, IoBenchmark

@@ -12,7 +12,7 @@ from typing import Any
 
 from reframe.core.builtins import parameter, run_after, run_before, variable
 
-from iogauge.analysis.checks.verdict import Wrong, load
+from iogauge.analysis.checks.result_file import Wrong, load
 from iogauge.common.mounts import mount_of
 from reframe_tests.framework.base import IoBenchmark
 from reframe_tests.framework.build import mpi_problem

@@ -12,7 +12,8 @@ import reframe.utility.typecheck as typ
 from reframe.core.builtins import parameter, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
-from iogauge.analysis.checks.verdict import Wrong, exit_status, load
+from iogauge.analysis.checks.result_file import Wrong, load, refuse
+from iogauge.analysis.checks.verdict import exit_status
 from iogauge.analysis.errors import AnalysisError
 from iogauge.analysis.replay import check, plan, schedule, trace
 from iogauge.common.run_folder import DOCUMENT, TRACE
@@ -80,8 +81,7 @@ class Replay(PlannedOfLog):
         program left undefined; and the replay's trace matches the log."""
         try:
             document = load(Path(self.stagedir) / DOCUMENT)
-            for complaint in self.complaints(document):
-                raise Wrong(complaint)
+            refuse(self.complaints(document))
         except (Wrong, KeyError, AnalysisError) as wrong:
             raise SanityError(str(wrong)) from None
         return True

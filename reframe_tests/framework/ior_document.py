@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from iogauge.analysis.checks.verdict import Wrong
+from iogauge.analysis.checks.result_file import Wrong
 from iogauge.common import json_file
 from iogauge.common.document import SCHEMA
 from iogauge.common.hints import sort_hints

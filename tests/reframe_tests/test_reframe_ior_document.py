@@ -14,7 +14,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from iogauge.analysis.checks.verdict import Expected, Wrong, check, load
+from iogauge.analysis.checks.result_file import Wrong, load
+from iogauge.analysis.checks.verdict import Expected, check
 from reframe_tests.framework.ior_document import Asked, convert, convert_files
 
 RECORDED = Path(__file__).parents[1] / "golden" / "ior"

@@ -13,7 +13,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from iogauge.analysis.checks.verdict import Expected, Wrong, check, check_run
+from iogauge.analysis.checks.result_file import Wrong
+from iogauge.analysis.checks.verdict import Expected, check, check_run
 
 ROOT = Path(__file__).parents[2]
 
