@@ -35,6 +35,7 @@ int main(int argc, char **argv) {
         {"clock",    unit_clock   },
         {"layout",   unit_layout  },
         {"machine",  unit_machine },
+        {"memory",   unit_memory  },
         {"parse",    unit_parse   },
         {"patterns", unit_patterns},
         {"ramses",   unit_ramses  },
@@ -46,6 +47,6 @@ int main(int argc, char **argv) {
             printf("%s: %" PRIu64 " checks, %" PRIu64 " failed\n", units[i].name, checks, failures);
             return failures || !checks;
         }
-    fprintf(stderr, "Usage: iokernel_unit clock|layout|machine|parse|patterns|ramses|values\n");
+    fprintf(stderr, "Usage: iokernel_unit clock|layout|machine|memory|parse|patterns|ramses|values\n");
     return 2;
 }

@@ -19,6 +19,7 @@ uint64_t unit_random(uint64_t limit);
 void unit_clock(void);
 void unit_layout(void);
 void unit_machine(void);
+void unit_memory(void);
 void unit_parse(void);
 void unit_patterns(void);
 void unit_ramses(void);
