@@ -16,7 +16,7 @@ import pytest
 
 from iogauge.cli import options, table
 from iogauge.cli.main import main, parser_of
-from tests.analysis_recorded import Recorded
+from tests.analysis_recorded import ROOT, Recorded
 
 TYPES = {options.in_path, options.in_file, options.out_file, options.out_folder}
 COMMANDS = [command for command in table.COMMANDS if command.name != "doctor"]
@@ -53,13 +53,17 @@ def test_every_path_is_marked_as_read_or_written(command: table.Command) -> None
     """An argument that is made a Path by other means would not be checked."""
     for action in parser_of(command)._actions:
         assert action.type is not Path, (command.name, action.dest)
-        is_path = isinstance(action.default, Path) or action.metavar in ("FILE", "FOLDER")
+        is_path = isinstance(action.default, Path) or action.metavar in METAVARS
         if is_path and (command.name, action.dest) not in FREE:
             assert action.type in TYPES, (command.name, action.dest)
 
 
-# A name inside of a log.
-FREE = {("replay", "only"), ("replay plan", "only")}
+METAVARS = {"FILE", "FOLDER", *options.METAVARS.values(), "PROGRAM", "LOG", "REPORT"}
+# A name inside of a log; on another machine; with the name of a stack in it.
+FREE = {
+    ("blame", "file"), ("replay", "only"), ("replay plan", "only"), ("run", "there"),
+    ("run", "iokernel"), ("certify", "kernels"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("command", "option"), actions({options.in_path, options.in_file}))
@@ -98,27 +102,44 @@ def test_what_is_no_folder_is_left_alone(command: str, option: str, tmp_path: Pa
         taken(command, option, path)
 
 
-# Of commands that write without measuring: what follows them to write with this option. Others
-# write through the same function (iogauge/common/files.py), after minutes.
+# Of commands that write without measuring: what follows them to write with this option.
 WRITES = {
+    ("compare", "--html"): ["compare", "openmpi", "mpich", "--by", "stack", "--store", "STORE"],
+    ("history", "--plot"): ["history", "--store", "STORE"],
+    ("trace", "--html"): ["trace", "RUN"],
+    ("replay plan", "--out"): ["replay", "plan", "LOG"],
+    ("replay plan", "--what-if"): ["replay", "plan", "LOG", "--out", "/dev/null"],
+    ("site new", "--output"): ["site", "new", "here"],
     ("export", "--to"): ["export", "junit", "REPORT"],
     ("bundle make", "--to"): ["bundle", "make", "REPORT"],
     ("summary", "--html"): ["summary", "REPORT"],
     ("summary", "--png"): ["summary", "REPORT"],
     ("report", "--html"): ["report", "REPORT", "--store", "STORE"],
 }
+# These write through the same function (iogauge/common/files.py), after they have measured.
+MEASURE = {
+    ("certify", "--keep"), ("certify", "--page"), ("replay check", "--page"),
+    ("replay like", "--out"), ("shrink", "--out"),
+}  # fmt: skip
 
 
-@pytest.mark.sampled(2)
+def test_each_option_that_writes_is_tried() -> None:
+    assert {*WRITES, *MEASURE} == {*actions({options.out_file})}
+
+
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("written", WRITES, ids=lambda words: " ".join(words))
 def test_a_device_a_pipe_and_a_link_stay_what_they_are(
     written: tuple[str, str], tmp_path: Path
 ) -> None:
     assert written in actions({options.out_file})
     recorded = Recorded(tmp_path / "recorded")
-    given = {"REPORT": str(recorded.report), "STORE": str(tmp_path / "store")}
+    store, log = tmp_path / "store", ROOT / "tests" / "data" / "darshan" / "mpich-collective-dxt"
+    given = {"REPORT": recorded.report, "STORE": store, "RUN": log, "LOG": log / "trace.darshan"}
+    given = {word: str(path) for word, path in given.items()}
+    assert main(["store", "add", given["REPORT"], "--store", given["STORE"]]) == 0
     words = [*(given.get(word, word) for word in WRITES[written]), written[1]]
-    link, pipe, seen = tmp_path / "link", tmp_path / "pipe", list[bytes]()
+    link, pipe, seen = tmp_path / "link.png", tmp_path / "pipe.png", list[bytes]()
     link.symlink_to("target")
     assert main([*words, str(link)]) in (0, 1)
     assert link.is_symlink() and (tmp_path / "target").stat().st_size
@@ -129,12 +150,12 @@ def test_a_device_a_pipe_and_a_link_stay_what_they_are(
     reader.join(20)
     assert pipe.is_fifo() and seen and seen[0]
     try:
-        os.mknod(tmp_path / "device", 0o600 | stat.S_IFCHR, os.makedev(1, 3))
-        (tmp_path / "device").open("rb").close()
+        os.mknod(tmp_path / "device.png", 0o600 | stat.S_IFCHR, os.makedev(1, 3))
+        (tmp_path / "device.png").open("rb").close()
     except PermissionError:
         return
-    assert main([*words, str(tmp_path / "device")]) in (0, 1)
-    assert (tmp_path / "device").is_char_device()
+    assert main([*words, str(tmp_path / "device.png")]) in (0, 1)
+    assert (tmp_path / "device.png").is_char_device()
 
 
 def test_a_session_that_is_not_there_is_named(
