@@ -46,8 +46,8 @@ def read(
     if not handle:
         if log.is_file() and headers.is_packed_whole(log):
             raise BrokenLogError(
-                "packed as a whole, so of Darshan 2 (before 2015), or packed by hand; "
-                "expected a log of any format since Darshan 3.0, as it was written"
+                "packed as a whole, so of Darshan 2 (before 2015), or packed by hand",
+                "expected a log of any format since Darshan 3.0, as it was written",
             )
         raise BrokenLogError("not a Darshan log, or truncated")
     job = native.Job()
@@ -115,7 +115,7 @@ def _readable(name: str, version: int, notes: list[str]) -> bool:
         return True
     what = f"{name} has version {version}, this reads up to {newest}"
     if name in native.COUNTED:
-        raise BrokenLogError(what)
+        raise BrokenLogError(what, headers.UPDATE)
     notes.append(what)
     return False
 
@@ -210,7 +210,12 @@ def _osts(
         entry = native.LustreRecord.from_address(address)
         if not 0 <= entry.stripes <= MOST_STRIPES or entry.id not in names:
             raise BrokenLogError(f"{entry.stripes} stripes of a file in LUSTRE")
-        yield names[entry.id], entry.osts[: entry.stripes] if entry.components > 0 else []
+        # Not where the record points to: the library moves them when it drops unused components.
+        behind = ctypes.sizeof(native.LustreRecord) + max(entry.components, 0) * native.COMPONENT
+        osts = (ctypes.c_int64 * (entry.stripes * (entry.components > 0))).from_address(
+            address + behind
+        )
+        yield names[entry.id], [ost for ost in osts if ost >= 0]
 
 
 def _trimmed(bins: Sequence[int]) -> list[int]:
@@ -259,6 +264,7 @@ def main(log: str, convert: str | None = None, **parts: bool) -> int:
         return error.exit_code
     except (ArithmeticError, LookupError, MemoryError, ValueError) as error:
         # Nothing in a damaged log is certain: any computation with it may fail.
-        print(f"{log}: damaged: {type(error).__name__}: {error}", file=sys.stderr)
+        what = f"{log}: damaged: {type(error).__name__} {error}".rstrip()
+        print(BrokenLogError(what), file=sys.stderr)
         return EXIT_DATA
     return 0

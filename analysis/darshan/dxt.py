@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .header import DXT as DXT
-from .header import MOST_SECONDS, NAMES, BrokenLogError, Header
+from .header import MOST_SECONDS, NAMES, UPDATE, BrokenLogError, Header
 from .versions import KNOWN, absent
 
 FIELDS = [("offset", "<i8"), ("length", "<i8"), ("start", "<f8"), ("end", "<f8")]
@@ -19,6 +19,7 @@ HEAD = np.dtype(
      ("reads", "<i8")]
 )  # fmt: skip
 UNKNOWN = -1  # offset
+MOST_EMPTY = 10**6  # records; more would be damage
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,12 @@ class Block:
 def blocks(header: Header, name: str, version: int, processes: int) -> Iterator[Block]:
     """All of a module's (`DXT_POSIX`, `DXT_MPIIO`). `BrokenLogError` if it is damaged."""
     if not 0 < version <= KNOWN[name]:
-        raise BrokenLogError(f"{header.log}: {name} has version {version}, not up to {KNOWN[name]}")
+        what = f"{header.log}: {name} has version {version}, this reads up to {KNOWN[name]}"
+        raise BrokenLogError(what, UPDATE)
     lacks = absent(name, version)
     kind = (SEGMENT if "thread" in lacks else THREADED_SEGMENT).newbyteorder(header.order)
     first = HEAD.newbyteorder(header.order)
-    held = bytearray()
+    held, empty = bytearray(), 0
     needed = HEAD.itemsize
     for piece in header.pieces(NAMES.index(name)):
         held += piece
@@ -52,6 +54,9 @@ def blocks(header: Header, name: str, version: int, processes: int) -> Iterator[
             if len(held) - at < needed:
                 break
             data = np.frombuffer(bytes(held[at + HEAD.itemsize : at + needed]), kind)
+            empty += not len(data)
+            if empty > MOST_EMPTY:
+                raise BrokenLogError(f"{header.log}: {empty} records without an access in {name}")
             yield _checked(header, name, head, data, "offset" in lacks)
             at, needed = at + needed, HEAD.itemsize
         del held[:at]

@@ -33,6 +33,7 @@ FORMATS = ((FORMAT, HEAD, NAMES), (b"3.20", OLD_HEAD, OF_320), (OLDEST, OLD_HEAD
 MOST_BYTES = 2**30  # of a module; more would be damage
 MOST_SECONDS = 1e11  # of a job, or since 1970; likewise
 PIECE = 2**24
+UPDATE = "expected a log of Darshan 3.0 to 3.5, or a newer iogauge"
 Order = Literal["<", ">"]
 # https://github.com/darshan-hpc/darshan/issues/1064 and pull request 1071.
 OF_OPEN_MPI = (
@@ -43,6 +44,9 @@ OF_OPEN_MPI = (
 
 class BrokenLogError(AnalysisError):
     """The log is truncated, damaged, or of a format or version that the library does not read."""
+
+    def __init__(self, what: str, remedy: str = "copy it again, or trace the program anew") -> None:
+        super().__init__(f"{what}; {remedy}")
 
 
 @dataclass(frozen=True)
@@ -127,7 +131,7 @@ def read_header(log: Path) -> Header:
     if not OLDEST <= format_ <= FORMAT:
         text = version.rstrip(b"\0").decode(errors="replace")
         raise BrokenLogError(
-            f"{log}: log format {text}, this reads {OLDEST.decode()} to {FORMAT.decode()}"
+            f"{log}: log format {text}, this reads {OLDEST.decode()} to {FORMAT.decode()}", UPDATE
         )
     pairs = dict(zip(names, zip(rest[::2], rest[1::2], strict=False), strict=False))
     places = tuple(pairs.get(name, (0, 0)) for name in NAMES)

@@ -196,16 +196,18 @@ class HeatmapHead(ctypes.Structure):
     ]
 
 
+COMPONENT = 72
+
+
 class LustreRecord(ctypes.Structure):
-    """`osts`: of all components, one after the other."""
+    """The components follow, each of COMPONENT bytes, then the OSTs of all of them."""
 
     _fields_ = [
         ("id", c_uint64),
         ("rank", c_int64),
         ("components", c_int64),
         ("stripes", c_int64),
-        ("component", c_void_p),
-        ("osts", POINTER(c_int64)),
+        ("unused", c_void_p * 2),
     ]
 
 

@@ -173,7 +173,8 @@ def _say_links(h5py: Any, like: Like, group: Any) -> None:
     for name in group:
         link = group.get(name, getlink=True)
         if not isinstance(link, h5py.HardLink):
-            like.said.append(f"link {group.name.strip('/')}/{name} to {link.path}: is left out")
+            where = f"{getattr(link, 'filename', '')} {link.path}".strip()
+            like.said.append(f"link {group.name.strip('/')}/{name} to {where}: is left out")
 
 
 def _hdf5_attributes(like: Like, of: str, found: Any) -> list[Attribute]:

@@ -107,8 +107,8 @@ def read(path: Path, names: tuple[str, ...], lengths: list[int]) -> list[Points]
     if (owners != 1).any():
         raise CannotLikeError(
             f"{path}: {int((owners == 0).sum())} points of {','.join(names)} are no process's, "
-            f"{int((owners > 1).sum())} belong to several; expected a map that gives each "
-            "point to one process"
+            f"{int((owners > 1).sum())} belong to several; expected a map that gives each point to "
+            "one process: give what is masked to any, or cut by --cut instead of a map"
         )
     return points
 

@@ -148,6 +148,8 @@ def _of_blocks(
         levels = dict(zip(order, choice.levels, strict=True))
     else:
         wanted = {i for i, name in log.ids.items() if _wanted(name, choice.only)}
+        if lost := sum(len(block.segments) for block in blocks if block.file not in log.ids):
+            said.append(f"left out: {lost} accesses to files whose names the log lacks")
         blocks = [block for block in blocks if block.file in wanted and len(block.segments)]
         if not blocks:
             where = ", ".join(choice.only) or "data"

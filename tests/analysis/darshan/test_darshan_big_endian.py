@@ -85,3 +85,25 @@ def test_a_log_of_darshan_2_is_said_to_be_one(start: bytes, tmp_path: Path) -> N
     log.write_bytes(start + bytes(2000))
     with pytest.raises(UnreadableLogError, match=r"Darshan 2.*since Darshan 3\.0"):
         read_log(log)
+
+
+def test_what_is_damaged_is_refused_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "log"
+    dxt_log(log, "<", "DXT_POSIX")
+    head = header.read_header(log)
+    with pytest.raises(header.BrokenLogError, match=r"has a process 2 of 2; copy it again"):
+        list(dxt.blocks(head, "DXT_POSIX", 1, 2))
+    with pytest.raises(header.BrokenLogError, match=r"version 9, this reads up to 2; .* newer"):
+        list(dxt.blocks(head, "DXT_POSIX", 9, 4))
+    empty = zlib.compress(4 * struct.pack("<Qqq64sqq", 77, 2, -1, b"node1", 0, 0))
+    number = header.NAMES.index("DXT_POSIX")
+    places = list(head.places)
+    places[number] = (0, len(empty))
+    log.write_bytes(empty)
+    some = header.Header(log, header.ZLIB, (), tuple(places))
+    assert len(list(dxt.blocks(some, "DXT_POSIX", 1, 4))) == 4
+    monkeypatch.setattr(dxt, "MOST_EMPTY", 3)
+    with pytest.raises(header.BrokenLogError, match="4 records without an access in DXT_POSIX"):
+        list(dxt.blocks(some, "DXT_POSIX", 1, 4))

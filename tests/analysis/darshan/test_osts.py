@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import json
+import struct
 import subprocess
 import sys
+import zlib
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from iogauge.analysis.darshan import header
 from iogauge.analysis.darshan.log import FileTrace, Log, Work, read_log
 from iogauge.analysis.judge import slow
 from iogauge.analysis.statistics.slowest import RATE
@@ -47,6 +51,57 @@ def test_files_lie_where_pydarshan_says(log: Path) -> None:
     found = read_log(log)
     assert found.osts == by_darshan(log) and any(found.osts.values())
     assert not any("LUSTRE" in note for note in found.notes)
+
+
+Component = tuple[int, Sequence[int]]  # the size of a stripe (-1: unused), and the OSTs
+
+
+def log_of_version_2(path: Path, order: str, files: dict[str, Sequence[Component]]) -> None:
+    """darshan-lustre-log-format.h of 3.4 and newer: components of a layout, with their OSTs."""
+    records, names = b"", b""
+    for number, (name, parts) in enumerate(files.items(), 77):
+        names += struct.pack(f"{order}Q", number) + name.encode() + b"\0"
+        osts = [ost for _, some in parts for ost in some]
+        records += struct.pack(f"{order}Qqqq", number, -1, len(parts), len(osts))
+        for size, some in parts:
+            records += struct.pack(f"{order}7q16s", size, len(some), 0, 16, 0, -1, 0, b"pool")
+        records += struct.pack(f"{order}{len(osts)}q", *osts)
+    job = struct.pack(f"{order}7q", 1, 1000, 0, 1002, 0, 4, 5)
+    text = (job + b"lib_ver=3.5.0\n".ljust(1024, b"\0") + b"./program\nlustre\t/").ljust(
+        4096, b"\0"
+    )
+    parts = [zlib.compress(one) for one in (text, names, records)]
+    layout = struct.Struct(order + header.HEAD.format[1:])
+    places, versions = [0] * (2 * header.MODULES), [0] * header.MODULES
+    module, names_at = header.NAMES.index("LUSTRE"), layout.size + len(parts[0])
+    places[2 * module : 2 * module + 2] = [names_at + len(parts[1]), len(parts[2])]
+    versions[module] = 2
+    head = layout.pack(
+        header.FORMAT, header.MAGIC, header.ZLIB, 0, names_at, len(parts[1]), *places, *versions
+    )
+    path.write_bytes(head + b"".join(parts))
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_layouts_of_several_components(order: str, tmp_path: Path) -> None:
+    """The third file begins on the metadata server; in the fourth, only one of two components was
+    used, and the OST of one stripe is not known."""
+    log = tmp_path / "log"
+    whole = {
+        "/plain": [(1 << 20, [5])],
+        "/progressive": [(1 << 20, [3]), (1 << 20, [7, 8]), (1 << 22, [1, 2, 9, 4])],
+        "/metadata": [(1 << 20, []), (1 << 20, [6])],
+    }
+    part = {"/unused": [(1 << 20, [*range(20, 32), -1]), (-1, [])]}
+    log_of_version_2(log, order, {**whole, **part})
+    found = read_log(log)
+    assert found.osts == {
+        "/plain": [5], "/progressive": [3, 7, 8, 1, 2, 9, 4], "/metadata": [6],
+        "/unused": [*range(20, 32)],
+    }  # fmt: skip
+    assert not any("LUSTRE" in note for note in found.notes)
+    log_of_version_2(log, order, whole)
+    assert read_log(log).osts == by_darshan(log)
 
 
 def test_a_public_log_with_a_bad_ost(

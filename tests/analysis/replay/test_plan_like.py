@@ -299,7 +299,7 @@ def test_what_a_file_of_hdf5_may_have(tmp_path: Path, capsys: pytest.CaptureFixt
         ("apart", "float64"), ("data", "float64"), ("view", "float64"),
     ]  # fmt: skip
     said = capsys.readouterr().out
-    assert "link /lost to /nowhere: is left out" in said and "link in/far to /x" in said
+    assert "link /lost to /nowhere: is left out" in said and "link in/far to gone.h5 /x" in said
     assert "variable view: a virtual data set, which becomes a plain one" in said
     assert "variable apart: a data set in other files, which becomes a plain one" in said
 
