@@ -12,7 +12,6 @@ Hochberg's correction instead controls the rate among the alarms.
 The gate fails closed: a case that failed, is missing or is not decided is never "fine".
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -20,8 +19,8 @@ from typing import Any, Literal
 import numpy as np
 
 from . import exact
-from .interval import JOBS, PAIRS, Floats, effective, shared_correlations
-from .pooled import Pooled, of_pairs, of_sessions
+from .interval import JOBS, PAIRS, Floats, shared_correlations
+from .pooled import Pooled, of_pairs, of_sessions, rank_test
 
 RATE = 0.05  # how often a gate over all cases may fail although nothing got slower
 _ALL_TURNS = 12  # rounds of which all ways to turn the signs are looked at
@@ -159,17 +158,6 @@ def chance(case: Evidence, r: float) -> float:
     if case.samples < JOBS:
         return 1.0
     return rank_test(list(case.base.values()), list(case.new.values()), r)
-
-
-def rank_test(base: Sequence[float], new: Sequence[float], r: float = 0.0) -> float:
-    """The chance, over all ways to deal the values to both sides, that as few values of `new` as
-    here, or fewer, are above values of `base`, for their effective numbers. Ties count as above:
-    never for an alarm."""
-    ordered = np.sort(base)
-    above = int(np.searchsorted(ordered, np.asarray(new), side="right").sum())
-    n, m = (int(effective(len(side), r) + _ROUNDING) for side in (base, new))
-    share = above / (len(base) * len(new))
-    return exact.above(math.ceil(share * n * m - _ROUNDING), n, m)
 
 
 def holm(values: Sequence[float], rate: float) -> list[bool]:

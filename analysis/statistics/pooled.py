@@ -19,6 +19,7 @@ from . import exact
 from .interval import JOBS, LEVEL, PAIRS, Interval, Kind, correlation, effective, of_ratios, of_two
 
 Speeds = Mapping[Any, float]  # by round or session
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,15 @@ def of_sessions(cases: Sequence[tuple[Speeds, Speeds]]) -> Pooled | None:
     interval = of_two([math.exp(v) for v in base], [math.exp(v) for v in new], r=r)
     if min(len(base), len(new)) < JOBS:
         return Pooled(interval, 1.0, len(cases))
-    n, m = (int(effective(len(side), r)) for side in (base, new))
-    above = sum(y >= x for x in base for y in new) / (len(base) * len(new))
-    p = exact.above(math.ceil(above * n * m - 1e-9), n, m)
-    return Pooled(interval, p, len(cases))
+    return Pooled(interval, rank_test(base, new, r), len(cases))
+
+
+def rank_test(base: Sequence[float], new: Sequence[float], r: float = 0.0) -> float:
+    """The chance, over all ways to deal the values to both sides, that as few values of `new` as
+    here, or fewer, are above values of `base`, for their effective numbers. Ties count as above:
+    never for an alarm."""
+    ordered = np.sort(base)
+    above = int(np.searchsorted(ordered, np.asarray(new), side="right").sum())
+    n, m = (int(effective(len(side), r) + _ROUNDING) for side in (base, new))
+    share = above / (len(base) * len(new))
+    return exact.above(math.ceil(share * n * m - _ROUNDING), n, m)
