@@ -2,7 +2,6 @@
 """What every I/O test shares: axes, launch, job script, sanity and performance."""
 
 import shlex
-import shutil
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -24,7 +23,7 @@ from iogauge.analysis.checks.recheck import judged_by
 from iogauge.analysis.checks.result_file import Wrong, is_readable
 from iogauge.analysis.checks.verdict import Expected, check_run
 from iogauge.common.run_folder import CASE, DOCUMENT, EXIT_STATUS
-from reframe_tests.framework.build import BuildKernels
+from reframe_tests.framework.build import BuildKernels, keep_packages
 from reframe_tests.framework.case_file import SelfDescribed, says_why
 from reframe_tests.framework.documented import Documented
 from reframe_tests.framework.hinted import Hinted
@@ -33,7 +32,7 @@ from reframe_tests.framework.session import InCi, Tidy
 from reframe_tests.framework.trace import KEPT, TraceChecks
 from reframe_tests.framework.verifier_check import NoticesAWrongByte
 from reframe_tests.jobs import launchers
-from reframe_tests.machine import filesystems, placement, spack, stacks, striping
+from reframe_tests.machine import filesystems, placement, stacks, striping
 from reframe_tests.machine.calls import BY_NAME, Call
 from reframe_tests.machine.fits import Fits
 from reframe_tests.machine.scales import QUICK_SCALE, Scale
@@ -237,12 +236,7 @@ class IoBenchmark(
 
     @run_before("run")
     def keep_the_stacks_lock(self) -> None:
-        """The stack's versions; for Spack, the lock file that reproduces them."""
-        self.spack_packages = stacks.packages(self.current_environ)
-        environment = stacks.spack_environment(self.current_environ)
-        if isinstance(environment, spack.Environment):
-            shutil.copy(environment.lock, self.stagedir)
-            self.keep_files += [environment.lock.name]
+        keep_packages(self)
 
     @run_before("run")
     def set_program(self) -> None:

@@ -67,6 +67,15 @@ def missing_modes(listing: dict[str, Any], promised: list[str]) -> list[str]:
     ]
 
 
+def keep_packages(test: Any) -> None:
+    """The stack's versions; for Spack, the lock file that reproduces them."""
+    test.spack_packages = stacks.packages(test.current_environ)
+    environment = stacks.spack_environment(test.current_environ)
+    if isinstance(environment, spack.Environment):
+        shutil.copy(environment.lock, test.stagedir)
+        test.keep_files += [environment.lock.name]
+
+
 class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
     """The kernels, built from the checkout with the stack's compiler, in a folder that is kept: a
     second session compiles only what changed; other arguments of CMake begin anew. `kernel_path`
@@ -94,13 +103,9 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
     @run_after("setup")
     def activate_spack(self) -> None:
         """Before the script is written, whose first lines source what is made here."""
-        environment = stacks.spack_environment(self.current_environ)
-        if environment is not None:
-            spack.write_activation(self.current_environ.extras["spack_env"])
-        self.spack_packages = stacks.packages(self.current_environ)
-        if isinstance(environment, spack.Environment):
-            shutil.copy(environment.lock, self.stagedir)
-            self.keep_files += [environment.lock.name]
+        if variant := self.current_environ.extras.get("spack_env"):
+            spack.write_activation(variant)
+        keep_packages(self)
 
     @run_after("setup")
     def look_what_is_missing(self) -> None:

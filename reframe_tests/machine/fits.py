@@ -77,7 +77,7 @@ class Fits(Placed):
             return None
         shape = placement.shape_of(self.current_partition)
         return placement.memory_shortage(
-            self.memory_needed(), self.where, shape, files=self.files_in_memory(), copies=1
+            self.memory_needed(), self.where, shape, files=self.files_in_memory()
         )
 
     def queue_limit(self) -> int:

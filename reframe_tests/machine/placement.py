@@ -86,14 +86,14 @@ def smallest(allowed: Sequence[int], wanted: int, what: str) -> int:
 
 
 def memory_shortage(
-    bytes_per_process: int, placement: Placement, shape: Shape, *, files: int = 0, copies: int = 2
+    bytes_per_process: int, placement: Placement, shape: Shape, *, files: int = 0
 ) -> str | None:
-    """Why a node's memory is too small, or None. `copies`: the data and a library's copy of it, in
-    memory at once. `files`: bytes of a process's share of files that live in memory."""
+    """Why a node's memory is too small, or None. `files`: bytes of a process's share of files that
+    live in memory."""
     if not shape.memory:
         return None
     has = shape.memory * 2**20 // placement.per_node
-    needs = copies * bytes_per_process + files
+    needs = bytes_per_process + files
     if needs <= has:
         return None
     fit = most_per_node(needs, shape)

@@ -48,16 +48,16 @@ def test_what_cannot_be_is_refused(asked: tuple[int, int, int], shape: Shape, sa
 def test_memory_is_checked_for_each_process() -> None:
     shape = Shape(cores=4, memory=2048)
     where = place(4, 0, 0, shape)
-    assert memory_shortage(256 * 2**20, where, shape) is None
-    problem = memory_shortage(257 * 2**20, where, shape)
+    assert memory_shortage(512 * 2**20, where, shape) is None
+    problem = memory_shortage(514 * 2**20, where, shape)
     assert problem is not None
     assert problem.startswith("514 MiB of memory per process needed, 512 MiB are there")
     assert problem.endswith("what fits: -S num_tasks_per_node=3")
     modes = Shape(cores=4, memory=2048, per_node=(1, 2, 4))
-    assert str(memory_shortage(257 * 2**20, where, modes)).endswith("num_tasks_per_node=2")
+    assert str(memory_shortage(514 * 2**20, where, modes)).endswith("num_tasks_per_node=2")
     assert str(memory_shortage(2**40, where, shape)).endswith("a smaller scale or more processes")
     assert memory_shortage(2**60, where, Shape(cores=4)) is None
-    alone = str(memory_shortage(250 * 2**20, where, Shape(4, 1, 2048), files=13 * 2**20))
+    alone = str(memory_shortage(500 * 2**20, where, Shape(4, 1, 2048), files=13 * 2**20))
     assert alone.startswith("513 MiB of memory per process needed (13 of them for files in memory)")
     assert alone.endswith("what fits: a smaller scale")
 
