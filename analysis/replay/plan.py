@@ -10,13 +10,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from . import acts, extents, memory, schedule
+from . import acts, extents, schedule
 from .acts import Period
 from .phases import GAP, Phases, find
 from .trace import POSIX, READ, TOGETHER, WRITE, CannotReplayError, Trace
 
 NAME_ROOM = 120
 MOST_PAUSE = 1e9  # seconds
+# Where a program's data was is in no log. Pieces of one size go through one buffer, which stays in
+# the processor's caches; arrays that are dumped do not. Of small calls, their own cost hides it.
+LEAST_CALL = 64 << 10  # bytes
+LEAST_CALLS = 32  # of one size, of a process
+SHARE_ALIKE = 0.9  # of all bytes
 
 
 @dataclass
@@ -36,7 +41,7 @@ def make(trace: Trace, out: Path, gap: float = GAP) -> Plan:
     phases = find(trace, gap)
     if phases.pauses.max(initial=0.0) > MOST_PAUSE:
         raise CannotReplayError(f"{trace.path}: a pause of {phases.pauses.max():.4g} s: damaged?")
-    buffer = memory.guess(trace)
+    buffer = guess_buffer(trace)
     plan = Plan(trace, phases, [*trace.said, *phases.say(gap), buffer.why])
     _demote(plan)
     _leave_out_empty(plan)
@@ -276,3 +281,32 @@ def _rows(file: int, start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArra
     rows = np.empty(len(start), schedule.EXTENT)
     rows["file"], rows["start"], rows["end"] = file, start, end
     return rows
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """`word`: what `iokernel replay --buffer` takes."""
+
+    word: str
+    why: str
+
+
+def guess_buffer(trace: Trace) -> Buffer:
+    """`reused` if most bytes are in many calls of one size, not a small one; else `whole`."""
+    moved = alike = 0
+    size = 0
+    for rows in trace.accesses:
+        lengths, calls = np.unique(rows["length"], return_counts=True)
+        moved += int((lengths * calls).sum())
+        most = int(np.argmax(lengths * calls)) if len(lengths) else 0
+        if len(lengths) and lengths[most] >= LEAST_CALL and calls[most] >= LEAST_CALLS:
+            alike += int(lengths[most] * calls[most])
+            size = int(lengths[most])
+    share = f"{100 * alike // max(moved, 1)} % of the bytes are in calls of one size"
+    if alike >= SHARE_ALIKE * moved and alike:
+        return Buffer("reused", f"inferred: data in one buffer, as {share} ({size} bytes)")
+    return Buffer(
+        "whole",
+        f"inferred: data lies in memory together, as {share} of at least {LEAST_CALL} bytes and "
+        f"{LEAST_CALLS} calls of a process",
+    )

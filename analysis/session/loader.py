@@ -7,14 +7,14 @@ test's files. Everything else uses the rows of `model`.
 
 import re
 import reprlib
+import sqlite3
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path, PurePath
-from types import NoneType
 from typing import Any
 
-from iogauge.common import json_file
-from iogauge.common.document import MOST
+from iogauge.common import json_file, schemas
 from iogauge.common.run_folder import DOCUMENT, JOB_SCRIPT
 from iogauge.common.text import plain, plain_all
 
@@ -30,6 +30,8 @@ from .case_file import ABORTED, as_it_ended
 from .document import check_test, read_document
 from .model import DIRECTIONS, Result, Run, Session, Status
 
+SQLITE = b"SQLite format 3\0"  # how ReFrame's results.db begins
+DATABASE_VERSION = "1"  # of its schema, the major one
 DATA_VERSION = "4"  # the major version; ReFrame raises it when old readers would break
 REPORTS = "reports"  # below the output folder, as site_configs/support/common.py sets it
 PEAK = "peak"  # the tag of tests that measure only the ceilings (benchmarks/peak.py)
@@ -38,24 +40,7 @@ UNIT, _UNIT = "MiB/s", 4  # of bandwidths, and its place in an entry of `perfval
 
 # Parameters with columns of their own (`call` is method and mode), and the counter of --repeat.
 _COLUMNS = {"fs", "pattern", "call", "scale", "processes", "num_tasks", ".repeat_no"}
-_TEXT, _NUMBER, _MAYBE = (str,), (int, float), (str, NoneType)
-_SESSION_KEYS: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("uuid", "hostname"), _TEXT),
-    **dict.fromkeys(("time_start_unix", "time_elapsed"), _NUMBER),
-    **dict.fromkeys(("version", "cmdline", "workdir", "prefix_output"), _MAYBE),
-    SEED_KEY: (int, NoneType),
-}
-_CASE_KEYS: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("name", "unique_name", "system", "partition", "environ", "result"), _TEXT),
-    **dict.fromkeys(("display_name", "outputdir", "stagedir"), _MAYBE),
-    **dict.fromkeys(("fail_reason", "skip_reason"), _MAYBE),
-    "tags": (list, NoneType),
-    "fixture": (bool, NoneType),
-    "num_tasks": (int, NoneType),
-    "perfvalues": (dict, NoneType),
-    "spack_packages": (dict, NoneType),
-    "dependencies_actual": (list, NoneType),  # [unique name, system:partition, environ] each
-}
+SCHEMA = Path(__file__).with_name("report.schema.json")  # of what is used of a report
 _SUCCESS = {"pass", "xpass"}
 INTERRUPTED = "interrupted"  # a key of a report that `recover` made
 ROUNDS_KEY = "rounds"  # of a report extended by iogauge/measure/rounds.py: the rounds' folders
@@ -163,32 +148,9 @@ def _checked(path: Path, data: Any) -> dict[str, Any]:
     if version.split(".")[0] != DATA_VERSION:
         what = f"report data version {version!r} is unknown, this reads {DATA_VERSION}.x"
         raise MalformedReportError(f"{path}: {what}")
-    _check(f"{path}: session_info", data["session_info"], _SESSION_KEYS)
-    _check(str(path), data, {"runs": (list,)})
-    for run in data["runs"]:
-        _check(f"{path}: a run", run, {"testcases": (list,)})
-        for case in run["testcases"]:
-            _check(f"{path}: a test case", case, _CASE_KEYS)
-            for names in case.get("dependencies_actual") or []:
-                _check(f"{path}: a test case", {"dependency": names}, {"dependency": (list,)})
+    if wrong := schemas.problem(data, SCHEMA):
+        raise MalformedReportError(f"{path}: {wrong}")
     return dict(data)
-
-
-def _check(where: str, entry: object, keys: dict[str, tuple[type, ...]]) -> None:
-    """Raises MalformedReportError unless `entry` is an object with `keys` of these types.
-
-    A key whose types include NoneType may be null or left out.
-    """
-    if not isinstance(entry, dict):
-        raise MalformedReportError(f"{where}: expected an object, found {reprlib.repr(entry)}")
-    for name, kinds in keys.items():
-        value = entry.get(name)
-        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            expected = " or ".join("null" if k is NoneType else k.__name__ for k in kinds)
-            what = f"expected {name!r} of type {expected}, found {reprlib.repr(value)}"
-            raise MalformedReportError(f"{where}: {what}")
-        if isinstance(value, int) and abs(value) >= MOST:
-            raise MalformedReportError(f"{where}: {name!r} is {value}: nothing is so many")
 
 
 def _key(case: dict[str, Any]) -> str:
@@ -371,3 +333,27 @@ def _stale(report: Path, case: dict[str, Any], result: Result) -> str:
             said = f"{direction} {value:.1f} MiB/s"
             return f"{DOCUMENT} holds {spread.median:.1f} where the report says {said}"
     return ""
+
+
+def is_database(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(SQLITE)) == SQLITE
+    except OSError:
+        return False  # reading it as a report then says what is wrong
+
+
+def database_reports(path: Path) -> Iterator[dict[str, Any]]:
+    """The reports in ReFrame's database (SQLite), oldest first. Raises MalformedReportError."""
+    try:
+        with sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True) as connection:
+            version = connection.execute("SELECT schema_version FROM metadata").fetchone()
+            if version is None or str(version[0]).split(".")[0] != DATABASE_VERSION:
+                found = version[0] if version else "none"
+                what = f"database schema {found!r} is unknown, this reads {DATABASE_VERSION}.x"
+                raise MalformedReportError(f"{path}: {what}")
+            query = "SELECT json_blob FROM sessions ORDER BY session_start_unix"
+            for (blob,) in connection.execute(query):
+                yield json_file.parse(blob, "report of ReFrame")
+    except (sqlite3.Error, json_file.Unreadable, ValueError, TypeError) as error:
+        raise MalformedReportError(f"{path}: expected ReFrame's database: {error}") from None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.analysis import errors
-from iogauge.analysis.session import recover, results_db
+from iogauge.analysis.session import loader, recover
 from iogauge.analysis.session.loader import INTERRUPTED, all_reports, measured, read_report
 from iogauge.analysis.store import database
 from iogauge.analysis.store.ingest import clean, ingest
@@ -53,8 +53,8 @@ def run_add(args: argparse.Namespace) -> int:
     clean(place, say)
     for report in progress.steps(reports, "store"):
         try:
-            if results_db.is_database(report):
-                found = list(results_db.reports(report))
+            if loader.is_database(report):
+                found = list(loader.database_reports(report))
             else:
                 data = read_report(report)
                 found = [data] if args.reports or measured(data) else []

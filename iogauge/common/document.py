@@ -9,16 +9,13 @@ import re
 import reprlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from iogauge.common import json_file, paths
+from iogauge.common import json_file, paths, schemas
 from iogauge.common.text import CONTROL, one_line, plain
 
-# imported on first use: reading without validation does not need it
-if TYPE_CHECKING:
-    from jsonschema import ValidationError
-
 SCHEMA = "iogauge.result/1"
+SCHEMA_FILE = paths.ROOT / "docs/result.schema.json"
 WHAT = "result document"
 
 # verdicts of a run that did not finish: a failure, or a hang
@@ -105,42 +102,8 @@ def _check_text(text: str) -> None:
 def check_whole(document: dict[str, Any]) -> None:
     """Raises BadDocument if it violates the schema, or holds what no schema can forbid."""
     _check_values(document)
-    if _is_as_the_schema_says(document):
-        return
-    import jsonschema
-
-    error = jsonschema.exceptions.best_match(_validator().iter_errors(document))
-    if error is not None:
-        place = "/".join(map(str, error.absolute_path)) or "the document"
-        raise BadDocument(
-            f" is not as docs/result.schema.json says: {one_line(place)}: {_why(error)}"
-        )
-
-
-def _is_as_the_schema_says(document: dict[str, Any]) -> bool:
-    """The quick check, in a hundredth of the time; False also if only the slow check can tell."""
-    try:
-        return bool(_quick_validator().is_valid(document))
-    except (ImportError, OverflowError, TypeError, ValueError):
-        return False  # not installed yet, or a number is too large for it
-
-
-@functools.cache
-def _quick_validator() -> Any:
-    import jsonschema_rs
-
-    return jsonschema_rs.Draft202012Validator(_schema())
-
-
-@functools.cache
-def _validator() -> Any:
-    import jsonschema
-
-    return jsonschema.Draft202012Validator(_schema())
-
-
-def _schema() -> Any:
-    return json_file.read(paths.ROOT / "docs/result.schema.json")
+    if wrong := schemas.problem(document, SCHEMA_FILE):
+        raise BadDocument(f" is not as docs/result.schema.json says: {wrong}")
 
 
 def _check_values(document: dict[str, Any]) -> None:
@@ -164,10 +127,3 @@ def _check_values(document: dict[str, Any]) -> None:
         elif isinstance(value, int | float) and not abs(value) < MOST:
             what = f"{reprlib.repr(value)}: nothing that is measured is so large"
             raise BadDocument(f": {one_line(place)} is {what}")
-
-
-def _why(error: ValidationError) -> str:
-    """The reason without the value, with which jsonschema's message begins: it may be long."""
-    rest = error.message.removeprefix(repr(error.instance))
-    said = error.message if rest == error.message else f"{reprlib.repr(error.instance)}{rest}"
-    return one_line(said)

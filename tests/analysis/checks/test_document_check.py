@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from iogauge.common import document
+from iogauge.common import document, schemas
 from tests.analysis_recorded import documents
 from tests.fuzz.cases import changed, values
 
@@ -20,7 +21,7 @@ ALMOST = st.sampled_from(["x\n", "2026-01-01T00:00:00Z\n", "٣", True, 1.0, 2**5
 
 
 def test_the_quick_check_takes_what_was_recorded() -> None:
-    assert all(document._is_as_the_schema_says(one) for one in RECORDED)
+    assert all(schemas.is_right(one, document.SCHEMA_FILE) for one in RECORDED)
 
 
 @hypothesis.given(st.sampled_from(RECORDED).flatmap(lambda base: changed(base, values | ALMOST)))
@@ -36,14 +37,15 @@ def test_the_quick_check_lets_nothing_pass_that_the_slow_one_refuses(one: dict[s
         document._check_values(one)
     except document.BadDocument:
         return  # refused before either
-    assert not document._is_as_the_schema_says(one) or document._validator().is_valid(one)
+    slow = schemas.validator(document.SCHEMA_FILE)
+    assert not schemas.is_right(one, document.SCHEMA_FILE) or slow.is_valid(one)
 
 
 def test_without_the_quick_library_the_slow_one_says_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    def absent() -> Any:
+    def absent(_: Path) -> Any:
         raise ImportError("no such module")
 
-    monkeypatch.setattr(document, "_quick_validator", absent)
+    monkeypatch.setattr(schemas, "quick_validator", absent)
     document.check_whole(RECORDED[0])
     with pytest.raises(document.BadDocument, match=r"result\.schema\.json"):
         document.check_whole({**RECORDED[0], "status": "fine"})

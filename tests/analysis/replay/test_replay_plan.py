@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from iogauge.analysis.darshan.header import Header
 from iogauge.analysis.darshan.log import read_log
 from iogauge.analysis.errors import AnalysisError
-from iogauge.analysis.replay import acts, check, extents, memory, phases, plan, schedule, trace
+from iogauge.analysis.replay import acts, check, extents, phases, plan, schedule, trace
 from iogauge.analysis.replay.trace import ACCESS, READ, WRITE, CannotReplayError
 from iogauge.cli.main import main
 from iogauge.common.paths import ROOT
@@ -301,7 +301,7 @@ def test_who_writes_the_same_bytes_is_named(tmp_path: Path) -> None:
 )
 def test_one_buffer_is_guessed_from_sizes(each: list[list[int]], word: str) -> None:
     some = [rows_of([(0, 1, 0, length) for length in lengths]) for lengths in each]
-    found = memory.guess(SimpleNamespace(accesses=some))  # type: ignore[arg-type]
+    found = plan.guess_buffer(SimpleNamespace(accesses=some))  # type: ignore[arg-type]
     assert found.word == word and "inferred" in found.why
 
 

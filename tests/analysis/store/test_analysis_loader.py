@@ -255,7 +255,7 @@ def test_missing_report(tmp_path: Path) -> None:
         ("[]", MalformedReportError, "found no data_version"),
         ('{"schema": "iogauge.result/1"}', MalformedReportError, "found no data_version"),
         ('{"session_info": {"data_version": "5.0"}}', MalformedReportError, "'5.0'"),
-        ('{"session_info": {"data_version": "4.2"}}', MalformedReportError, "'uuid'"),
+        ('{"session_info": {"data_version": "4.2"}}', MalformedReportError, "'runs'"),
         ("\udcff", MalformedReportError, "not JSON"),
     ],
 )

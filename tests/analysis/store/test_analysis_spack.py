@@ -83,5 +83,5 @@ def test_without_spack_the_section_says_what_it_would_need(tmp_path: Path) -> No
 
 def test_packages_that_are_no_mapping_are_refused(session: Recorded) -> None:
     session.edit_case(TESTS[0], "mpich", lambda c: c.update(spack_packages=["hdf5"]))
-    with pytest.raises(MalformedReportError, match="'spack_packages' of type dict or null"):
+    with pytest.raises(MalformedReportError, match=r"spack_packages: \['hdf5'\] is not"):
         load_session(session.report)

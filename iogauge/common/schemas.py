@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""JSON data against a JSON schema, with what is wrong in one line."""
+
+from __future__ import annotations
+
+import functools
+import reprlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from iogauge.common import json_file
+from iogauge.common.text import one_line
+
+# imported on first use: reading without validation does not need it
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
+
+
+def problem(data: Any, schema: Path) -> str:
+    """The place of what is wrong, and why; empty if nothing is."""
+    if is_right(data, schema):
+        return ""
+    import jsonschema
+
+    error = jsonschema.exceptions.best_match(validator(schema).iter_errors(data))
+    if error is None:
+        return ""
+    place = "/".join(map(str, error.absolute_path)) or "the document"
+    return f"{one_line(place)}: {_why(error)}"
+
+
+def is_right(data: Any, schema: Path) -> bool:
+    """The quick check, in a hundredth of the time; False also if only the slow check can tell."""
+    try:
+        return bool(quick_validator(schema).is_valid(data))
+    except (ImportError, OverflowError, TypeError, ValueError):
+        return False  # not installed yet, or a number is too large for it
+
+
+@functools.cache
+def quick_validator(schema: Path) -> Any:
+    import jsonschema_rs
+
+    return jsonschema_rs.Draft202012Validator(json_file.read(schema))
+
+
+@functools.cache
+def validator(schema: Path) -> Any:
+    import jsonschema
+
+    return jsonschema.Draft202012Validator(json_file.read(schema))
+
+
+def _why(error: ValidationError) -> str:
+    """The reason without the value, with which jsonschema's message begins: it may be long."""
+    rest = error.message.removeprefix(repr(error.instance))
+    said = error.message if rest == error.message else f"{reprlib.repr(error.instance)}{rest}"
+    return one_line(said)
