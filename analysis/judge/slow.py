@@ -3,8 +3,13 @@
 
 Only members with equal work are compared, in each repeat: by the document where no process waits
 for another within a call, otherwise by a trace that has single POSIX calls (DXT).
+
+Equal members are the slowest of a round with the same chance each, whatever the noise. If rounds
+are independent, how often a given one is the slowest is binomial. Bonferroni's bound over members
+and questions keeps the false alarms of all questions together at RATE at most.
 """
 
+import math
 import statistics
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -19,13 +24,21 @@ from ..ledger import calls, phases
 from ..ledger.ledger import is_ceiling, is_direct
 from ..ledger.traced import Traced
 from ..session.model import DIRECTIONS, Direction
-from ..statistics.slowest import RATE, chance
 
+RATE = 0.05
 SLOWER = 1.5  # times the mean of all; below, it is no cause, however often
 EQUAL = 1.1  # times as much work, at most
 UNEVEN = ("extents", "file", "replay")  # whose processes may differ in calls
 KINDS = {"process": "process {0}{1}", "host": "host {0}", "file": "file {0}", "ost": "OST {0}"}
 PAIRED = {"ost": "comparisons of equal files, one on each"}
+
+
+def chance(times: int, rounds: int, members: int, questions: int = 1) -> float:
+    """An upper bound of the probability that in any of the questions one of equal `members` is the
+    slowest at least so many times."""
+    ways = sum(math.comb(rounds, k) * (members - 1) ** (rounds - k)
+               for k in range(times, rounds + 1))  # fmt: skip
+    return min(1.0, float(members * questions * ways / members**rounds))
 
 
 class Round(NamedTuple):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Simulate what the statistics promise; the tables go into docs/analysis.md: `make simulate`.
 
-    python -m tools.simulate [--uses 4000] [--file FILE] [--print]
+    python -m tools.simulate [--uses 4000] [--file FILE]
     python -m tools.simulate --searches 200     of `iogauge tune`: how near the best, and how cheap
     python -m tools.simulate --histories 2000   of `iogauge history`: false changes, and drops found
     python -m tools.simulate --gains 20000      GAINS of analysis/statistics/change_points.py
@@ -21,7 +21,7 @@ from iogauge.common.files import write_whole
 from . import history, rates, searches
 from .noise import ALIKE, INDEPENDENT, KINDS, OF_SESSIONS, SECOND_GAINS
 
-USAGE = "python -m tools.simulate [--uses 4000] [--file FILE] [--print]"
+USAGE = "python -m tools.simulate [--uses 4000] [--file FILE]"
 BEGIN, END = "<!-- simulated: begin -->", "<!-- simulated: end -->"
 CASES, PAIRS, NIGHTS = (1, 20, 100), (8, 12, 20), (12, 20, 30)
 LOSSES = ((0.10, 10, False), (0.20, 10, False), (0.50, 100, False), (0.10, 100, True))
@@ -132,7 +132,6 @@ def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.simulate", usage=USAGE)
     parser.add_argument("--uses", type=int, default=4000, help="of each interval (4000)")
     parser.add_argument("--file", type=Path, default=paths.ROOT / "docs/analysis.md")
-    parser.add_argument("--print", action="store_true", help="write no file")
     parser.add_argument("--searches", type=int, metavar="N",
                         help="so many searches of `tune` for each noise: their table")  # fmt: skip
     parser.add_argument("--histories", type=int, metavar="N", help="so many of each kind of noise")
@@ -147,15 +146,11 @@ def main(words: Sequence[str]) -> int:
             print(f"{table(rows(count))}\n", flush=True)
     if any(asked.values()):
         return 0
-    made = text(args.uses)
-    if args.print:
-        print(made)
-        return 0
     before, _, rest = args.file.read_text(encoding="utf-8").partition(BEGIN)
     _, found, after = rest.partition(END)
     if not found:
         parser.error(f"{args.file}: expected the lines {BEGIN} and {END}")
-    write_whole(args.file, f"{before}{BEGIN}\n\n{made}\n\n{END}{after}")
+    write_whole(args.file, f"{before}{BEGIN}\n\n{text(args.uses)}\n\n{END}{after}")
     return 0
 
 

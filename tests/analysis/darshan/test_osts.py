@@ -19,7 +19,7 @@ import pytest
 from iogauge.analysis.darshan import header
 from iogauge.analysis.darshan.log import FileTrace, Log, Work, read_log
 from iogauge.analysis.judge import slow
-from iogauge.analysis.statistics.slowest import RATE
+from iogauge.analysis.judge.slow import RATE
 from iogauge.cli.main import main
 
 SPEC = find_spec("darshan")

@@ -14,9 +14,9 @@ from scipy.stats import binom
 
 from iogauge.analysis.darshan.log import Log, Segments
 from iogauge.analysis.judge import bottleneck, slow
+from iogauge.analysis.judge.slow import RATE, chance
 from iogauge.analysis.ledger.traced import Traced
 from iogauge.analysis.ledger.verdict import Judgement
-from iogauge.analysis.statistics.slowest import RATE, chance
 from tools.simulate.noise import INDEPENDENT, Floats
 
 RUNS = 2000
