@@ -6,6 +6,7 @@ returns, never "the last one". Ctrl-C, SIGTERM and the end of `make` end ReFrame
 kept. A guard (iogauge/common/guard.py) does the same if this process itself is killed.
 """
 
+import argparse
 import ctypes
 import json
 import os
@@ -68,12 +69,9 @@ def draws_order(words: Sequence[str]) -> bool:
 
 def _given(words: Sequence[str], option: str) -> str | None:
     """The value of an option of ReFrame; the last one wins, as for ReFrame."""
-    found = None
-    for word, after in zip(words, [*words, ""][1:], strict=True):
-        if word == option and after:
-            found = after
-        elif word.startswith(f"{option}="):
-            found = word.partition("=")[2]
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument(option, dest="value", nargs="?")
+    found: str | None = parser.parse_known_args(words)[0].value
     return found
 
 
