@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The bytes of a file view, for each kind of data type that a view can be made of."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from iokernel_stacks import Stack
+from recorder_runs import preload, traced
+
+from iogauge.analysis.darshan.raw import RawView, read_folder
+
+INT = 4
+Pieces = tuple[tuple[int, int], ...]
+# As mpi_views.c makes them: the extent, and each piece's offset and length in bytes. What adjoins is
+# one piece.
+VIEWS: dict[str, tuple[int, Pieces]] = {
+    "vector": (40, ((0, 8), (16, 8), (32, 8))),
+    "hvector": (16, ((0, 4), (12, 4))),
+    "a copy of a type": (12, ((0, 4), (8, 4))),
+    "some of a wider type": (64, ((0, 4), (8, 4), (32, 4), (40, 4))),
+    "a type with another extent": (32, ((0, 4), (8, 4))),
+    "no gap": (20, ((0, 20),)),
+    "indexed": (28, ((0, 8), (20, 8))),
+    "forty blocks, two of which adjoin": (312, tuple((16 * i, 8) for i in range(20))),
+    "blocks of one length": (40, ((0, 8), (12, 8), (32, 8))),
+    "blocks that begin later": (20, ((4, 4), (20, 4))),
+    "struct": (28, ((0, 8), (16, 4), (24, 4))),
+    "subarray": (96, ((32, 12), (56, 12))),
+    "subarray, as in Fortran": (96, ((32, 12), (56, 12))),
+    "subarray of three dimensions": (96, ((44, 4), (52, 4), (76, 4), (84, 4))),
+}
+CYCLIC = RawView(100, 32, 16, INT, ())  # a distributed array's pieces are not looked for: unknown
+
+
+def test_the_pieces_of_each_kind_of_view(stack: Stack, tmp_path: Path) -> None:
+    program, data = tmp_path / "views", tmp_path / "data"
+    data.mkdir()
+    source = Path(__file__).with_name("mpi_views.c")
+    subprocess.run([f"mpicc.{stack.name}", str(source), "-o", str(program)], check=True)
+    variables = preload(stack, tmp_path / "traces", data, dxt=True)
+    words = ["env", "-C", str(data), *(f"{key}={value}" for key, value in variables.items())]
+    own = {key: value for key, value in stack.environment().items() if key.startswith("OMPI_")}
+    done = traced([*stack.launch, "-n", "1", *words, str(program)], own)
+    assert done.returncode == 0, done.stderr
+    (process,) = read_folder(tmp_path / "traces")
+    *found, last = process.views
+    for (name, (extent, pieces)), view in zip(VIEWS.items(), found, strict=True):
+        size = sum(length for _, length in pieces)
+        assert view == RawView(100, extent, size, INT, pieces), name
+    assert last == CYCLIC
