@@ -13,8 +13,8 @@ from iogauge.analysis.darshan.raw import RawView, read_folder
 
 INT = 4
 Pieces = tuple[tuple[int, int], ...]
-# As mpi_views.c makes them: the extent, and each piece's offset and length in bytes. What adjoins is
-# one piece.
+# As mpi_views.c makes them: the extent, and each piece's offset and length in bytes. What adjoins
+# is one piece.
 VIEWS: dict[str, tuple[int, Pieces]] = {
     "vector": (40, ((0, 8), (16, 8), (32, 8))),
     "hvector": (16, ((0, 4), (12, 4))),
