@@ -18,7 +18,7 @@ from iogauge.analysis.statistics import tuning_search
 from iogauge.analysis.statistics.surrogate import Config, guesses
 from iogauge.analysis.store import database
 from iogauge.cli import tune as command
-from iogauge.measure.tune.advice import Advice
+from iogauge.measure.tune.advice import SHOWN, Advice
 from iogauge.measure.tune.drive import Drive, Progress
 from iogauge.measure.tune.session import Job, Outcome, Runner, Session
 from iogauge.measure.tune.space import CALL, Scope, Setting, Space, space_of
@@ -113,6 +113,22 @@ def test_the_fastest_that_is_right_is_advised_and_what_is_wrong_is_named(tmp_pat
     assert "excluded crashed" in text and "count=2" in text
     assert all(int(more) > 0 for more in re.findall(r"(-?\d+) more settings", text))
     assert "wrong bytes: 1 more settings" not in text  # each is named
+
+
+@pytest.mark.parametrize(("crashed", "more"), [(SHOWN, None), (SHOWN + 1, 1)])
+def test_a_kind_of_failure_with_many_settings_is_cut(
+    tmp_path: Path, crashed: int, more: int | None
+) -> None:
+    course = drive(tmp_path, Model())
+    found = course.all()
+    course.session.trials.clear()
+    for i in range(crashed):
+        arm = ((CALL, "mpiio:collective"), ("speed", str(i)))
+        course.session.add(i, "explore", arm, Outcome("crashed", f"signal {i}", seconds=1))
+    lines = Advice(course.session, course.space, found).lines()
+    of = [line for line in lines if line.startswith("excluded crashed: ")]
+    assert [line.endswith(f": signal {i}") for i, line in enumerate(of[:SHOWN])] == [True] * SHOWN
+    assert of[SHOWN:] == ([f"excluded crashed: {more} more settings"] if more else [])
 
 
 def test_the_fastest_of_each_kind_of_file_stands_beside_the_winner(tmp_path: Path) -> None:
