@@ -97,6 +97,18 @@ def test_what_is_wrong_has_its_smallest_case_and_the_nearest_setting_that_was_ri
     assert fault.chance == pytest.approx(0.5**9)
 
 
+def test_a_failure_says_which_setting_was_right_instead() -> None:
+    found = judged(
+        rows("default", 10, bad=5), rows("default", 4, bad=2, why="again"),
+        rows("sieving=off", 9), rows("none", 9, bad=2, method="posix", mode=""),
+    )  # fmt: skip
+    said = {line.partition(" in ")[0]: line for line in certificate_text.faults(found).splitlines()}
+    instead = {words: line.rpartition("; ")[2] for words, line in said.items()}
+    assert instead["made: wrong with none"] == "no setting of MPI-IO is of account"
+    assert instead["made: wrong with default"] == "right with sieving=off in 9 of 9"
+    assert said["made: wrong with none"].startswith("made: wrong with none in 2 of 9 runs; ")
+
+
 def test_only_what_was_certified_and_is_not_right_now_is_new() -> None:
     before = judged(rows("default", 9, bad=3), rows("sieving=off", 50))
     same = certificate.news(judged(rows("default", 9, bad=9)), before)
