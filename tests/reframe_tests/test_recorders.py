@@ -8,11 +8,14 @@ import os
 import shlex
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from iogauge.analysis.checks.evidence import Outside
 from iogauge.analysis.darshan import library as native
-from reframe_tests.framework import recorders
+from reframe_tests.framework import recorders, trace
 from reframe_tests.jobs.render import render
 from tests.reframe_tests.test_templates import values as script_values
 
@@ -140,3 +143,17 @@ def test_only_traced_programs_are_started_with_it() -> None:
     assert lines[lines.index("/opt/ior two") - 1] == 'env "${trace[@]}"'
     assert lines[lines.index("/opt/ceilings one") - 1].startswith("mpiexec")
     assert "trace" not in render("local.sh.j2", script_values())
+
+
+def test_what_the_harness_sees_of_a_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When it began and ended, by a clock that was not set meanwhile, and what it read."""
+    partition = SimpleNamespace(scheduler=SimpleNamespace(is_local=True))
+    job: Any = SimpleNamespace(began=None, stagedir=tmp_path, current_partition=partition)
+    assert trace.TraceChecks.outside(job) is None
+    job.began = (5000.0, 300.0)
+    now = SimpleNamespace(time=lambda: 5060.0, monotonic=lambda: 360.0)
+    monkeypatch.setattr(trace, "time", now)
+    (tmp_path / trace.STORAGE).write_text("100 350\n")
+    seen = trace.TraceChecks.outside(job)
+    assert seen == Outside(5000.0, 5060.0, 60.0, True, 250, None)
+    assert not seen.clock_was_set
