@@ -81,6 +81,7 @@ class Facts:
     shortest: float = SHORT  # seconds of a repeat
     questions: Sequence[slow.Question] = ()  # the most certain first
     latencies: Sequence[dict[str, Any]] = ()  # of single calls
+    small: float = 0.0  # accesses of 4 KiB a second, of a peak test
 
     def part(self, *names: str) -> float:
         """The slowest process's share of the time in these phases."""
@@ -124,6 +125,7 @@ def facts(document: dict[str, Any], traced: Traced | None, peaks: Peaks) -> list
             _ceilings(samples, direction, peaks), shortest=shortest,
             questions=[one for one in asked if one.direction == direction],
             latencies=slow.latencies(document, direction, traced),
+            small=small.value if (small := peaks.get(("small", direction))) else 0.0,
         )  # fmt: skip
         if traced:
             _add_trace(one, traced)
@@ -191,11 +193,12 @@ def _more_than_asked(one: Facts, reasons: Sequence[str]) -> Iterator[Cause]:
 def _small(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     layer = one.side.layer("POSIX") if one.side else None
     if layer and layer.calls and layer.bytes / layer.calls < SMALL:
-        yield one.cause(
-            "small calls", one.layer("POSIX"), "POSIX",
-            f"{layer.calls:,} calls moved {layer.bytes / layer.calls:,.0f} bytes each; file "
-            f"systems are fast from {SMALL // 1024} KiB upwards",
-        )  # fmt: skip
+        says = f"{layer.calls:,} calls moved {layer.bytes / layer.calls:,.0f} bytes each"
+        if one.small:
+            says += f", {layer.calls / one.seconds:,.0f} a second (accesses of 4 KiB at random "
+            says += f"places reach {one.small:,.0f})"
+        says += f"; file systems are fast from {SMALL // 1024} KiB upwards"
+        yield one.cause("small calls", one.layer("POSIX"), "POSIX", says)
 
 
 def _slow_calls(one: Facts, _: Sequence[str]) -> Iterator[Cause]:

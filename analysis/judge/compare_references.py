@@ -5,7 +5,7 @@
 from typing import Any
 
 from ..errors import NothingFoundError
-from ..session.peaks import DISTURBED, ROBUST
+from ..session.peaks import DISTURBED, ENOUGH, ROBUST
 from ..statistics.interval import of_median
 from ..store import database as store
 from ..store.database import Where
@@ -75,8 +75,8 @@ def with_peak(connection: Any, where: Where, question: Question) -> list[Row]:
                     quantile_disc(p.value, {ROBUST}) FILTER (p.own AND NOT p.is_peak)) AS peak,
                 max(p.value) FILTER (p.own AND p.run = j.run) AS mine
             FROM jobs j JOIN peaks p USING ({place}, quantity, flushed)
-            WHERE p.least IS NULL OR p.least >= j.payload_bytes GROUP BY ALL HAVING bool_or(p.own)
-                OR j.quantity NOT IN ({rates})),
+            WHERE p.least IS NULL OR p.least >= {ENOUGH} * j.payload_bytes GROUP BY ALL
+            HAVING bool_or(p.own) OR j.quantity NOT IN ({rates})),
         judged AS (SELECT *, coalesce(mine < {DISTURBED} * peak, false) AS slow FROM known)
         SELECT {case}, quantity, median(peak) AS peak,
             coalesce(median(value) FILTER (NOT slow), median(value)) AS value,

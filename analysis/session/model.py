@@ -120,6 +120,12 @@ class Run:
         return self.result.verdict if self.result else ""
 
     @property
+    def counts(self) -> bool:
+        """As GOOD of the store: a run that missed its reference does."""
+        good = self.status == "ok" or self.reason.startswith("performance error: ")
+        return good and self.verdict != "mismatch"
+
+    @property
     def samples(self) -> tuple[Sample, ...]:
         return self.result.samples if self.result else ()
 

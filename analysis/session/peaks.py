@@ -21,6 +21,7 @@ Found = tuple[float, float, Source]  # (largest case in bytes, MiB/s)
 DISTURBED = 0.5
 PLAIN = ("create", "stat", "remove")
 ROBUST = 0.9  # the part of the jobs' ceilings that are not above the peak
+ENOUGH = 0.9  # of a case's bytes: headers and padding make no other case
 SMALL = "ceilings_"  # of the names of what small accesses and files reached
 SHORT = 0.1  # seconds; shorter repeats give no advice
 
@@ -51,14 +52,15 @@ class SessionPeak(NamedTuple):
     varied: float
 
 
-Peaks = Mapping[tuple[Ceiling, Direction], SessionPeak]
+Small = Literal["small"]  # accesses of 4 KiB a second
+Peaks = Mapping[tuple[Ceiling | Small, Direction], SessionPeak]
 BOTH = tuple(product(CEILINGS, DIRECTIONS))
 
 
 class Highest:
     """The session's peaks, MiB/s: the highest over the best repeats of peak tests, what a tenth of
-    the jobs' ceilings reach, and the medians of POSIX cases that move at least as many bytes. So
-    one lucky moment sets no peak. A peak test's ceilings last, its own repeats do not."""
+    the jobs' ceilings reach, and the medians of POSIX cases that move ENOUGH bytes. So one lucky
+    moment sets no peak. A peak test's ceilings last, its own repeats do not."""
 
     def __init__(self, runs: Iterable[Run]) -> None:
         self._found: dict[Conditions, list[Found]] = defaultdict(list)
@@ -66,7 +68,7 @@ class Highest:
         self._runs: list[Run] = []
         self.rates: dict[tuple[str, str, str, int, str], float] = {}  # the last: files_create
         for run in runs:
-            if run.status != "ok" or run.result is None:
+            if not run.counts or run.result is None:
                 continue
             self._runs.append(run)
             for which in BOTH:
@@ -97,14 +99,14 @@ class Highest:
         key = (_conditions(run, ceiling, direction), size)
         if key not in self._of:
             known = self._found.get(key[0], [])
-            fits = [(value, source) for least, value, source in known if least >= size]
+            fits = [(value, source) for most, value, source in known if most >= ENOUGH * size]
             own = sorted(value for value, source in fits if source == "same job")
-            most = own[math.ceil(ROBUST * len(own)) - 1] if own else 0.0
+            robust = own[math.ceil(ROBUST * len(own)) - 1] if own else 0.0
             tests = [value for value, source in fits if source == "peak test"] or [1.0]
             varied = max(tests) / min(tests)
             self._of[key] = None
             if fits:
-                top = max(one for one in fits if one[1] != "same job" or one[0] <= most)
+                top = max(one for one in fits if one[1] != "same job" or one[0] <= robust)
                 self._of[key] = SessionPeak(*top, len(fits), varied)
         return self._of[key]
 
@@ -116,7 +118,12 @@ class Highest:
         """The peaks that the run in a folder is compared with."""
         for run in self._runs:
             if run.folder and run.folder.resolve() == folder:
-                return {key: peak for key in BOTH if (peak := self.of(run, *key))}
+                large = {key: peak for key in BOTH if (peak := self.of(run, *key))}
+                small = {way: self.rates.get((*_place(run), f"small_{way}")) for way in DIRECTIONS}
+                return large | {
+                    ("small", way): SessionPeak(rate, "peak test", 1, 1.0)
+                    for way, rate in small.items() if rate
+                }  # fmt: skip
         return {}
 
     def all(self) -> dict[Conditions, SessionPeak]:

@@ -92,6 +92,16 @@ def test_where_nothing_is_planted_nothing_is_found() -> None:
     assert bottleneck.causes(facts()) == []
 
 
+def test_small_calls_stand_beside_what_small_accesses_reach() -> None:
+    sample = {"write": {"bandwidth": 64.0, "seconds": 2.0, "phases": {}}}
+    known = SessionPeak(90_000, "peak test", 1, 1.0)
+    (one,) = bottleneck.facts(document(samples=[sample]), None, {("small", "write"): known})
+    one.side, one.slowest = side("write", posix_calls=65536), {"POSIX": (1.8, 0)}
+    (cause,) = bottleneck.causes(one)
+    said = "65,536 calls moved 1,024 bytes each, 32,768 a second (accesses of 4 KiB at random "
+    assert cause.says.startswith(f"{said}places reach 90,000); ")
+
+
 def single_calls(p99: float, calls: int = 2000) -> dict[str, Any]:
     """A repeat of a second on 2 processes; the slowest spent 0.9 s in its calls."""
     slowest = {"process": 1, "host": "n0", "seconds": 0.9, "p50": 1e-4, "p99": p99}

@@ -14,7 +14,10 @@ import pytest
 from iogauge.analysis.pages.footer import peak_lines, rate_lines
 from iogauge.analysis.session.loader import load_session
 from iogauge.analysis.session.model import CEILINGS, DIRECTIONS, Run, Sample, Session
+from iogauge.analysis.session.peaks import Highest
 from iogauge.analysis.session.rows import make_table
+from iogauge.analysis.store.ingest import ingest
+from tests import analysis_made as made
 from tests.analysis_recorded import Json, Recorded, run_analysis, s3d
 
 MPIIO = s3d("mpiio:collective")
@@ -107,6 +110,13 @@ def test_small_files_have_a_peak_of_their_own(recorded: Recorded) -> None:
     table = make_table(load_session(recorded.report))
     (said,) = rate_lines(table)
     assert "create 1000 (25 % of plain files), stat 45000 (50 % of plain files), open 500" in said
+    (folder,) = (run.folder for run in table.session.runs
+                 if (run.case, run.stack) == (MPIIO, "mpich"))  # fmt: skip
+    assert folder
+    beside = table.highest.beside(folder.resolve())
+    assert [(key, beside[key].value) for key in beside if key[0] == "small"] == [
+        (("small", "read"), 100_000)
+    ]  # fmt: skip
     small = [line for line in peak_lines(table) if "a second" in line]
     assert [line.split(": ")[1] for line in small] == ["create 4000, stat 90000", "read 100000"]
     store = recorded.folder / "store"
@@ -118,3 +128,43 @@ def test_small_files_have_a_peak_of_their_own(recorded: Recorded) -> None:
     parts = {name: row["efficiency"] for name, row in found.items()}
     assert parts == {"series_create_rate": 0.25, "series_stat_rate": 0.5}
     assert {row["unit"] for row in found.values()} == {"files/s"}
+
+
+def date(recorded: Recorded, day: int) -> None:
+    when = {"uuid": f"session-{day}", "time_start_unix": made.START + day * made.DAY}
+    recorded.edit(lambda report: report["session_info"].update(when))
+
+
+def test_a_peak_is_of_its_own_session(tmp_path: Path) -> None:
+    """Two sessions whose runs have the same numbers: in one the peak test measured ceilings, so its
+    repeats are no peak; in the other they are."""
+    store = tmp_path / "store"
+    for day in range(2):
+        recorded = Recorded(tmp_path / str(day))
+        if day == 0:
+            with_ceilings(recorded, [80_000.0] * 3)
+        else:
+            recorded.edit_document(PEAK, "openmpi", lambda document: [
+                one[way].update(bandwidth=90_000.0)
+                for one in document["samples"] for way in DIRECTIONS
+            ])  # fmt: skip
+        recorded.edit_case(PEAK, "openmpi", lambda case: case.update(perfvalues={}))
+        date(recorded, day)
+        ingest(recorded.report, store)
+    where = ["--where", "method=mpiio", "--where", "mode=collective", "--where", "fs=ram"]
+    done = run_analysis(
+        "compare", "openmpi", "peak", "--by", "stack", "--json", "--store", store, *where
+    )
+    rows = [row for row in json.loads(done.stdout) if row["pattern"] == "s3d"]
+    assert {row["peak"] for row in rows} == {85_000}  # the middle of both
+
+
+def test_a_run_that_missed_its_reference_has_the_sessions_peak(recorded: Recorded) -> None:
+    """Its bytes were right, so its numbers count, in `why` too."""
+    session = load_session(recorded.report)
+    (one,) = (run for run in session.runs if (run.case, run.stack) == (MPIIO, "mpich"))
+    assert one.folder
+    for reason, known in (("performance error: below its reference", True), ("crashed", False)):
+        slow = replace(one, status="failed", reason=reason)
+        runs = [slow if run is one else run for run in session.runs]
+        assert bool(Highest(runs).beside(one.folder.resolve())) == known

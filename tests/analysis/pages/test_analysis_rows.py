@@ -22,8 +22,9 @@ from iogauge.analysis.session.model import CEILINGS, DIRECTIONS, Sample
 from iogauge.analysis.session.peaks import beside
 from iogauge.analysis.session.rows import Row, Table, make_table, to_csv
 from iogauge.analysis.statistics.spread import Spread
+from iogauge.analysis.store.ingest import ingest
 from iogauge.common.text import three
-from tests.analysis_recorded import DATA, Recorded, s3d
+from tests.analysis_recorded import DATA, Recorded, run_analysis, s3d
 
 POSIX, MPIIO = s3d("posix"), s3d("mpiio:collective")
 PEAK = "Peak %fs=ram %call=posix %scale=smoke %processes=2 %flush=fsync"
@@ -241,16 +242,27 @@ def test_peak_tests_that_differ_are_a_peak_that_varied(recorded: Recorded) -> No
     assert read and read.varied == 1
 
 
-def test_a_small_case_sets_no_peak_for_a_large_one(recorded: Recorded) -> None:
+@pytest.mark.parametrize(("times", "peak"), [(1.05, 9000), (1.2, 200)])
+def test_a_small_case_sets_no_peak_for_a_large_one(
+    recorded: Recorded, times: float, peak: float
+) -> None:
+    """But one that only lacks a header does, in the store's query too."""
     keep_only(recorded, (MPIIO, "openmpi"), (POSIX, "openmpi"), (PEAK, "openmpi"))
     set_numbers(recorded, (MPIIO, "openmpi"), [100], [100])
     set_numbers(recorded, (POSIX, "openmpi"), [9000], [9000])
     set_numbers(recorded, (PEAK, "openmpi"), [200], [200])
-    recorded.edit_document(MPIIO, "openmpi", lambda d: d["payload"].update(bytes=2**40))
+    size = json.loads(recorded.document(POSIX, "openmpi").read_text())["payload"]["bytes"]
+    larger = {"bytes": int(times * size)}
+    recorded.edit_document(MPIIO, "openmpi", lambda d: d["payload"].update(larger))
     share = the_row(make_table(load_session(recorded.report)), MPIIO, "openmpi").share(
         "fpp", "write"
     )
-    assert share is not None and share.peak == 200
+    assert share is not None and share.peak == peak
+    store = recorded.folder / "store"
+    ingest(recorded.report, store)
+    done = run_analysis("compare", "last", "peak", "--json", "--store", store)
+    rows = [row for row in json.loads(done.stdout) if row["method"] == "mpiio"]
+    assert {row["peak"] for row in rows} == {peak}
 
 
 def test_a_write_with_fsync_is_not_compared_with_one_without(recorded: Recorded) -> None:
