@@ -137,13 +137,22 @@ class Step(NamedTuple):
 
 def by_kind(group: Sequence[Row], default: str) -> list[Step]:
     steps: list[Step] = []
+    first = fastest(group, default)
     for kind in tables.KINDS:
         methods = tables.methods_of_kind(kind)
         if of := [row for row in group if row["method"] in methods]:
-            best, before = fastest(of, default), steps[-1] if steps else None
+            best = first if first["method"] in methods else _of_a_kind(of, default)
+            before = steps[-1] if steps else None
             speed = speedup(before.best["found"], best["found"]) if before else None
             steps.append(Step(kind, best, before.kind if before else "", speed))
     return steps if len(steps) > 1 else []
+
+
+def _of_a_kind(of: Sequence[Row], default: str) -> Row:
+    """The fastest, or one that was faster by far in fewer jobs: that is then not decided yet."""
+    best = fastest(of, default)
+    most = (1 + interval.EQUAL) * max(best["found"].values())
+    return max((row for row in of if min(row["found"].values()) > most), key=_speed, default=best)
 
 
 def of_kind(step: Step) -> str:

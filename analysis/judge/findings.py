@@ -108,11 +108,11 @@ def _of_stacks(connection: Any, where: store.Where) -> list[str]:
 
 def _of_kinds(found: Sequence[Place]) -> str:
     return _some([
-        f"{one.name}: {of_kind(step)}"
+        f"{one.name}, {of_kind(step)}"
         for one in found
         for step in one.steps
         if step.speed and step.speed.verdict != "not decided yet"
-    ])  # fmt: skip
+    ], "; ")  # fmt: skip
 
 
 def ceilings(rows: Sequence[Row], found: Sequence[Place]) -> list[tuple[Place, Row]]:
@@ -166,6 +166,6 @@ def _undecided(found: Sequence[Place]) -> str:
     return f"{lacks.total()} of {len(gains)} gains not decided yet: {most}"
 
 
-def _some(texts: Sequence[str]) -> str:
-    more = f" and {len(texts) - NAMED} more" if len(texts) > NAMED else ""
-    return ", ".join(texts[:NAMED]) + more
+def _some(texts: Sequence[str], between: str = ", ") -> str:
+    more = f"{between}and {len(texts) - NAMED} more" if len(texts) > NAMED else ""
+    return between.join(texts[:NAMED]) + more

@@ -25,7 +25,7 @@ from iogauge.analysis.session.model import DIRECTIONS, Direction, Run
 from iogauge.analysis.session.rows import Row, Table, make_table
 from iogauge.analysis.statistics import pooled
 from iogauge.analysis.statistics.interval import PAIRS
-from iogauge.common import json_file
+from iogauge.common import json_file, tables
 from iogauge.common.files import write_whole
 from iogauge.measure.session import REPORT_OPTION, Child, Measured, measure, say
 from reframe_tests.jobs import order
@@ -56,6 +56,11 @@ class Candidate:
         of = self.speeds[direction]
         return of.get(stack, 0.0) if stack else max(of.values(), default=0.0)
 
+    @property
+    def fastest(self) -> str:
+        """The stack on which it writes fastest."""
+        return max(self.speeds["write"], key=self.speeds["write"].__getitem__, default="")
+
 
 class Job(NamedTuple):
     """A case on one stack."""
@@ -83,15 +88,16 @@ def candidates(runs: Sequence[Run]) -> list[Candidate]:
 
 def in_order(found: Sequence[Candidate]) -> list[Job]:
     """Jobs in order of need. First, for each group with a default, the fastest method to write and
-    the default on the same stack, whose gain is the answer; then the same on other stacks, and all
-    cases of the file system whose stacks are nearest to a decision; then, for all groups, the
-    fastest, the fastest on each other stack, and the fastest to read."""
+    the default on the same stack, whose gain is the answer; then the fastest of each kind of file,
+    the first ones on other stacks, and all cases of the file system whose stacks are nearest to a
+    decision; then, for all groups, the fastest, the fastest on each other stack, and the fastest to
+    read."""
     groups: dict[tuple[Any, ...], list[Candidate]] = {}
     for one in found:
         groups.setdefault(one.group, []).append(one)
     tiers = [list(itertools.chain(*tier))
              for tier in zip(*map(_of_group, groups.values()), strict=True)]  # fmt: skip
-    tiers[2:2] = [_of_stacks(found)]
+    tiers[3:3] = [_of_stacks(found)]
     return list(dict.fromkeys(itertools.chain(*tiers)))
 
 
@@ -118,13 +124,18 @@ def _of_group(of: Sequence[Candidate]) -> list[list[Job]]:
     """The jobs that each question about a group needs, in order of the questions."""
     best = max(of, key=lambda one: one.best("write"))
     stacks = sorted({stack for one in of for stack in one.speeds["write"]})
-    fastest = max(stacks, key=lambda stack: best.best("write", stack), default="")
-    gain = [Job(best.case, fastest)]
-    gain += [Job(one.case, fastest) for one in of if one.call == DEFAULT and one is not best]
+    gain = [Job(best.case, best.fastest)]
+    gain += [Job(one.case, best.fastest) for one in of if one.call == DEFAULT and one is not best]
     on_each = [max(of, key=lambda one: one.best("write", stack)) for stack in stacks]
     reader = max(of, key=lambda one: one.best("read"))
+    kinds = [
+        max(mine, key=lambda one: one.best("write"))
+        for methods in map(tables.methods_of_kind, tables.KINDS)
+        if (mine := [one for one in of if one.fastest and one.call.partition(":")[0] in methods])
+    ]
     return [
         gain if len(gain) > 1 else [],
+        [Job(one.case, one.fastest) for one in kinds] if len(kinds) > 1 else [],
         _on(best, stacks) if len(gain) > 1 else [],
         _on(best, stacks),
         [job for one in on_each for job in _on(one, stacks)],
@@ -208,8 +219,8 @@ def run(child: Child, words: Sequence[str], output: Path, done: Measured, second
     also = [job for job in also if job not in chosen]
     tests, again = (len({*also, *chosen} & {*of}) for of in (peaks, slow))
     what = [f"{ROUNDS - 1} more rounds of the {len(chosen)} jobs that can decide an answer"]
-    what += [f"{tests} peak tests run in two of them"] * bool(tests)
-    what += [f"of {len(slow)} disturbed jobs {again} run again"] * bool(slow)
+    what += [f"peak tests in two of them: {tests}"] * bool(tests)
+    what += [f"disturbed jobs: {len(slow)}, of which {again} run again"] * bool(slow)
     say("; ".join(what))
     stacks: dict[str, list[str]] = {}
     for job in (*chosen, *also):

@@ -6,14 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from iogauge.analysis.judge import learned
+from iogauge.analysis.judge import advice, learned
+from iogauge.analysis.judge.samples import Job
 from iogauge.analysis.statistics import bound_test, exact, gate, interval, pooled, prediction
 from iogauge.analysis.statistics.bound_test import Limit, Samples
+from iogauge.common import tables
 
 from .noise import KINDS, SESSION, Floats, nights, session, true_median
 
 ROUNDS = interval.PAIRS + 1  # of a session
 GROUPS = 4  # of the cases of a first round
+CALLS = (2, 4, 6)  # of each kind of file
 
 
 def seeded(*words: object) -> np.random.Generator:
@@ -103,6 +106,26 @@ def overall(noise: str, uses: int, cases: int = 44) -> Overall:
         found += gained.interval.verdict == "faster"
         widths.append(np.log((whole.high or 1) / (whole.low or 1)) / 2)
     return Overall(wrong / uses, groups / uses, float(np.median(widths)), found / uses)
+
+
+def kinds(noise: str, uses: int, *, first: bool = False) -> float:
+    """The part of the intervals between kinds of files that do not hold the truth: CALLS of each
+    kind, all equally fast, in rounds of random order. `first`: as in `iogauge run`, only the
+    fastest of each kind in the first round have the other rounds."""
+    generator, found, ends = seeded("kinds", noise, first), list[bool](), np.cumsum((0, *CALLS))
+    same = dict.fromkeys(("stack", "variant", "hints"), "")
+    for _ in range(uses):
+        jobs = KINDS[noise](generator, (ROUNDS * ends[-1],)).reshape(ROUNDS, -1)
+        jobs, group = generator.permuted(jobs, axis=1), []
+        for kind, begin, end in zip(tables.KINDS, ends, ends[1:], strict=False):
+            best, (method, *_) = begin + jobs[0, begin:end].argmax(), tables.methods_of_kind(kind)
+            for i in range(begin, end):
+                speeds = jobs[: 1 if first and i != best else ROUNDS, i].tolist()
+                jobs_of = {Job(1, place, i, True): speed for place, speed in enumerate(speeds)}
+                group.append({"method": method, "call": str(i), "found": jobs_of, **same})
+        speeds_of = [one.speed for one in advice.by_kind(group, advice.DEFAULT) if one.speed]
+        found += [one.verdict in ("faster", "slower") for one in speeds_of if one.low]
+    return sum(found) / max(len(found), 1)
 
 
 def accepted(noise: str, cases: int, uses: int, *, shared: bool = False) -> float:

@@ -64,6 +64,15 @@ def test_few_jobs_have_no_third_digit(tmp_path: Path) -> None:
     assert ", 3.1 times as long as a file per process, not decided yet: 1 pair; " in done.stdout
 
 
+def test_a_kind_of_file_is_not_judged_by_a_slow_call_that_ran_more_often(tmp_path: Path) -> None:
+    """One shared file: the default ran in all rounds at 100, another way once at 200."""
+    cases = {**CASES, (s3d("posix-shared"), "openmpi"): [200.0]}
+    store = made.store(tmp_path, [cases], jobs=True)
+    done = run_analysis("advise", "--pattern", "s3d", "--system", "local", "--store", store)
+    assert "shared file: posix-shared on openmpi, 1.5 times as long as a file pe" in done.stdout
+    assert ", not decided yet: 1 pair; 6 needed" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("kind", "calls"),
     [("own", ["posix"]), ("shared", ["mpiio:collective", "posix-shared"]), ("format", [])],

@@ -45,6 +45,14 @@ def test_what_is_said_over_all_cases_is_seldom_wrong(noise: str) -> None:
     assert noise != "10 %" or found.found > 0.95
 
 
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("noise", KINDS)
+@pytest.mark.parametrize("first", [True, False])
+def test_what_is_said_of_kinds_of_files_is_seldom_wrong(noise: str, first: bool) -> None:
+    found = rates.kinds(noise, USES // 2, first=first)
+    assert found <= 0.05 + slack(0.05, USES)
+
+
 @pytest.mark.parametrize("noise", ["10 %", "alike 0.7"])
 def test_verdicts_on_bounds_are_seldom_wrong(noise: str) -> None:
     assert rates.accepted(noise, 20, 100) <= 0.05 + slack(0.05, 100)
