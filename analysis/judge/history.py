@@ -8,6 +8,7 @@ A drop stays regressed until the level recovers, or until a baseline acknowledge
 import functools
 import itertools
 import statistics
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -31,6 +32,7 @@ CIRCUMSTANCES = {
 }  # fmt: skip
 NEAR = 2  # runs on each side of a change that are searched for what changed
 MOST = 60  # runs on each side used for the interval
+AT_ONCE = 100  # sessions that are read together
 FEWEST = 8  # earlier runs of a level that the last runs are compared with
 MANY = 15  # earlier runs with which the median of the last 3 or more counts, not the best of them
 # The last 1, 2, 3, ... runs are low if each is below this fraction of the lowest earlier run. By
@@ -177,26 +179,33 @@ def _load(
         FROM records WHERE {sql} GROUP BY {columns} ORDER BY {columns}""",
         [*(value for _, of in conditions for value in of), *values],
     )
-    runs = store.by_id(
-        connection,
-        f"""SELECT id, moment, median(job) AS middle FROM (
-            SELECT hash({columns}) AS id, epoch_us(started) AS moment, hash(session) AS number,
-                run, median(value) AS job
-            FROM records WHERE {sql} GROUP BY ALL)
-        GROUP BY id, moment, number ORDER BY id, moment, number""",
-        values,
-    )
+    times = connection.execute(
+        f"SELECT DISTINCT started FROM records WHERE {sql} ORDER BY 1", values
+    ).fetchall()
+    runs: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    # Some sessions at a time: DuckDB keeps all values whose medians it looks for.
+    lasts = [*times[AT_ONCE - 1 :: AT_ONCE], *times[-1:]]
+    for (first,), (last,) in zip(times[::AT_ONCE], lasts, strict=False):
+        part = store.by_id(
+            connection,
+            f"""SELECT id, moment, median(job) AS middle FROM (
+                SELECT hash({columns}) AS id, epoch_us(started) AS moment, hash(session) AS number,
+                    run, median(value) AS job
+                FROM records WHERE {sql} AND started BETWEEN ? AND ? GROUP BY ALL)
+            GROUP BY id, moment, number ORDER BY id, moment, number""",
+            [*values, first, last],
+        )
+        for one, of in part.items():
+            runs[one].append(of)
+    known: dict[bytes, list[datetime]] = {}  # most cases have the same sessions
     found = []
     for row in cases:
-        own_runs = runs[row.pop("id")]
+        parts = runs[row.pop("id")]
+        moments, middles = (np.concatenate([of[k] for of in parts]) for k in ("moment", "middle"))
+        at = known.setdefault(moments.tobytes(), moments.astype("datetime64[us]").tolist())
         mine = [one for i, one in enumerate(given) if row.pop(f"b{i}")]
-        found.append(
-            History(
-                row, own_runs["moment"].astype("datetime64[us]").tolist(),
-                own_runs["middle"].tolist(),
-                baseline=max(mine, key=lambda one: one.moment, default=None),
-            )
-        )  # fmt: skip
+        baseline = max(mine, key=lambda one: one.moment, default=None)
+        found.append(History(row, at, middles.tolist(), baseline=baseline))
     return found
 
 

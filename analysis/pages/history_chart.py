@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Histories as a picture: the runs, their levels, and where the level changed."""
 
+import statistics
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import altair as alt
 import vl_convert
@@ -13,11 +15,12 @@ from .chart import INK, MUTED, PNG_SCALE, SAYS, WIDTH, Panels, panel_title, them
 from .colours import PALETTE
 from .history_table import change_text
 from .page import save
-from .words import value_text
+from .words import stretches, value_text
 
 BAD = "#D55E00"
 HEIGHT = 110  # pixels of a panel
 MOST = 24  # histories in one picture, the largest drops first
+POINTS = 250  # of a panel
 
 
 def write(path: Path, found: Sequence[History]) -> None:
@@ -35,20 +38,29 @@ def panels(found: Sequence[History]) -> Panels:
     return Panels([_panel(one) for one in sorted(found, key=lambda one: one.of_best)[:MOST]])
 
 
+def _stamp(one: History, run: int) -> str:
+    return f"{one.at[run].isoformat()}Z"
+
+
+def _point(one: History, first: int, end: int) -> dict[str, Any]:
+    value = statistics.median(one.values[first:end])
+    when = f"{one.at[first]:%Y-%m-%d %H:%M}"
+    if end - first > 1:
+        when = f"median of {end - first} runs, {when[:10]} to {one.at[end - 1]:%Y-%m-%d}"
+    says = f"{when}: {value_text(value)} {one.case['unit']}"
+    return {"at": _stamp(one, (first + end) // 2), "value": value, "says": says}
+
+
 def _panel(one: History) -> alt.LayerChart:
-    runs = [
-        {"at": f"{at.isoformat()}Z", "value": value,
-         "says": f"{at:%Y-%m-%d %H:%M}: {value_text(value)} {one.case['unit']}"}
-        for at, value in zip(one.at, one.values, strict=True)
-    ]  # fmt: skip
+    runs = [_point(one, first, end) for first, end in stretches(len(one.values), POINTS)]
     levels = [
-        {"from": runs[first]["at"], "to": runs[last - 1]["at"], "level": middle}
+        {"from": _stamp(one, first), "to": _stamp(one, last - 1), "level": middle}
         for first, last, middle in one.levels
     ]
     marks = [
-        {"at": runs[change.index]["at"],
+        {"at": _stamp(one, change.index),
          "label": f"{change_text(change).partition(' (')[0]} {change.date:%d %b %Y}",
-         "right": 2 * change.index > len(runs),
+         "right": 2 * change.index > len(one.values),
          "says": f"{change.date:%Y-%m-%d}: {change_text(change)}, {change.state}",
          "bad": change.state == "regressed"}
         for change in one.changes

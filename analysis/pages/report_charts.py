@@ -160,6 +160,7 @@ CHARTS: dict[str, tuple[Callable[[Section], Panels | None], str]] = {
     "published": (published, "Each relative to its own best: compare shapes, not speeds."),
     "history": (
         history,
-        "Points: runs. Thick lines: levels. Dashed: where one ends; red: regressed since then.",
+        "Points: runs, or medians of several. Thick lines: levels. Dashed: where one ends; red: "
+        "regressed since then.",
     ),
 }

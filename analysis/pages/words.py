@@ -74,11 +74,15 @@ def over_time(values: Sequence[float], most: int = 20) -> str:
     """A line of block characters: the medians of at most `most` stretches of time."""
     if len(values) < 2:
         return ""
-    count = min(most, len(values))
-    ends = [round(i * len(values) / count) for i in range(count + 1)]
-    parts = [statistics.median(values[a:b]) for a, b in itertools.pairwise(ends)]
+    parts = [statistics.median(values[a:b]) for a, b in stretches(len(values), most)]
     top = max(parts)
     return "".join(BLOCKS[min(7, int(8 * part / top))] if top > 0 else BLOCKS[0] for part in parts)
+
+
+def stretches(length: int, most: int) -> list[tuple[int, int]]:
+    """Where at most `most` parts of equal length begin and end."""
+    count = min(most, length)
+    return list(itertools.pairwise(round(i * length / count) for i in range(count + 1)))
 
 
 def value_text(value: object) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import statistics
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 
 from iogauge.analysis.judge import history
 from iogauge.analysis.judge.history import History
+from iogauge.analysis.pages import history_chart
 from iogauge.analysis.pages.words import over_time
 from iogauge.analysis.statistics import change_points
 from iogauge.analysis.store import baselines, database
@@ -273,6 +275,28 @@ def test_a_baseline_that_cannot_be_used_is_named(text: str, tmp_path: Path) -> N
     path.write_text(text)
     with pytest.raises(baselines.StoreError, match=str(path)):
         baselines.load(tmp_path)
+
+
+@pytest.mark.parametrize("at_once", [1, 7, NIGHTS])
+def test_sessions_are_read_some_at_a_time(
+    nights: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    connection = database.connect(nights / "store")
+    whole = history.find(connection, database.Where())
+    assert [len(one.values) for one in whole] == [NIGHTS] * 4
+    monkeypatch.setattr(history, "AT_ONCE", at_once)
+    assert history.find(connection, database.Where()) == whole
+
+
+def test_a_long_history_has_points_of_several_runs() -> None:
+    values = noisy((2000, 100), (1000, 70))
+    one = judged(values)
+    names = ("pattern", "scale", "method", "mode", "variant", "stack", "fs", "quantity")
+    one.case = {**one.case, **dict.fromkeys(names, "x")}
+    points = history_chart.panels([one]).panels[0].layer[0].data.values
+    assert len(points) == history_chart.POINTS
+    assert points[-1]["value"] == statistics.median(values[-12:])
+    assert points[-1]["says"].startswith("median of 12 runs, ")
 
 
 @pytest.mark.parametrize("end", ["png", "svg"])
