@@ -241,7 +241,7 @@ static void version(char *text, size_t size) {
 #define NO_METADATA NULL
 #else
 #define LACKS_METADATA IO_COLLECTIVE_METADATA_BIT
-#define NO_METADATA "a shared HDF5"
+#define NO_METADATA "a shared HDF5, 1.10 or newer"
 #endif
 
 const io_method io_method_cgns = {

@@ -7,6 +7,10 @@
 /* After HDF5's header, whose types it needs. */
 #include <pcgnslib.h>
 
+#if !IO_HDF5_HAS_METADATA
+#undef IOKERNEL_CGNS_METADATA
+#endif
+
 #define IO_CGNS_NAME 64 /* CGNS names have at most 32 characters */
 #define IO_CGNS_BASE "Base"
 #define IO_CGNS_ZONE "Zone%06d"

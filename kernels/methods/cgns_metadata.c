@@ -3,11 +3,11 @@
  * and has no call to change it. To compare both settings, this file interposes H5Fcreate and H5Fopen, like a
  * tracing library. The setting is passed in the MPI_Info that the library forwards, so there is no state
  * here. Files opened without it are not affected. */
-#ifdef IOKERNEL_CGNS_METADATA
 #include <dlfcn.h>
-#include <hdf5.h>
 
 #include "methods/cgns_file.h"
+
+#ifdef IOKERNEL_CGNS_METADATA
 
 /* Converts an object pointer to a function pointer, which C does not. */
 typedef union {

@@ -75,7 +75,7 @@ static hid_t access_list(const io_ctx *ctx) {
 static hid_t finding_list(const io_ctx *ctx) {
     const char *metadata = io_hdf5_metadata(ctx);
     hid_t list = H5Pcreate(H5P_DATASET_ACCESS);
-    if (list >= 0 && metadata && H5Pset_all_coll_metadata_ops(list, !strcmp(metadata, "true")) < 0) {
+    if (list >= 0 && metadata && io_hdf5_find_metadata(list, metadata)) {
         H5Pclose(list);
         return -1;
     }
@@ -211,7 +211,9 @@ static int select_parts(const hdf5_file *f, const io_part *parts, int n, hid_t *
             return -1;
         all += elements;
     }
-    *memory = n == 1 ? H5Screate_simple(rank, count, NULL) : H5Screate_simple(1, &all, NULL);
+    /* HDF5 before 1.8.7 has no dimensions of 0. */
+    const hsize_t some = all ? all : 1;
+    *memory = n == 1 && all ? H5Screate_simple(rank, count, NULL) : H5Screate_simple(1, &some, NULL);
     if (*memory < 0) return -1;
     return !all && H5Sselect_none(*memory) < 0 ? -1 : 0;
 }
@@ -246,7 +248,7 @@ static int move_same(hdf5_file *f, const io_part *parts, int n, bool writing) {
 #define LACKING 0
 #else
 #define LACKS_OF_FILTERED "HDF5 1.10.2, which writes filtered chunks in parallel"
-#define LACKING IO_FILTERED_BIT
+#define LACKING (IO_FILTERED_BIT | (IO_HDF5_HAS_METADATA ? 0 : IO_COLLECTIVE_METADATA_BIT))
 #endif
 
 #if H5_VERSION_GE(1, 14, 0)
@@ -363,7 +365,9 @@ const io_method io_method_hdf5 = {
     .extension = ".h5",
     .modes = MODES & ~(unsigned)LACKING,
     .default_mode = IO_COLLECTIVE,
-    .lacks = {[IO_FILTERED] = LACKS_OF_FILTERED, [IO_MULTI] = LACKS_OF_MULTI},
+    .lacks = {[IO_COLLECTIVE_METADATA] = IO_HDF5_HAS_METADATA ? NULL : IO_HDF5_NO_METADATA,
+              [IO_FILTERED] = LACKS_OF_FILTERED,
+              [IO_MULTI] = LACKS_OF_MULTI},
     .traits = IO_TAKES_HINTS,
     .create = create,
     .open = open_existing,

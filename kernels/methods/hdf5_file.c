@@ -121,18 +121,25 @@ const char *io_hdf5_metadata(const io_ctx *ctx) {
     return ctx->mode == IO_COLLECTIVE_METADATA ? "true" : io_hint_value(ctx->hints, IO_HDF5_METADATA);
 }
 
+int io_hdf5_check_metadata(const io_hint *hint, io_mode mode, io_error *error) {
+    if (!IO_HDF5_HAS_METADATA)
+        return io_fail_usage(error, "--hint %s: this build lacks " IO_HDF5_NO_METADATA, hint->key);
+    if (strcmp(hint->value, "false") || mode != IO_COLLECTIVE_METADATA) return 0;
+    return io_fail_usage(error,
+                         "--mode %s conflicts with --hint %s=%s; use --mode %s with this "
+                         "hint, or omit the hint",
+                         io_mode_name(mode), hint->key, hint->value, io_mode_name(IO_COLLECTIVE));
+}
+
+#if IO_HDF5_HAS_METADATA
 int io_hdf5_set_metadata(hid_t access, const char *wanted) {
     hbool_t on = !strcmp(wanted, "true");
     return H5Pset_all_coll_metadata_ops(access, on) < 0 || H5Pset_coll_metadata_write(access, on) < 0 ? -1
                                                                                                       : 0;
 }
 
-int io_hdf5_check_metadata(const io_hint *hint, io_mode mode, io_error *error) {
-    if (strcmp(hint->value, "false") || mode != IO_COLLECTIVE_METADATA) return 0;
-    return io_fail_usage(error,
-                         "--mode %s conflicts with --hint %s=%s; use --mode %s with this "
-                         "hint, or omit the hint",
-                         io_mode_name(mode), hint->key, hint->value, io_mode_name(IO_COLLECTIVE));
+int io_hdf5_find_metadata(hid_t list, const char *wanted) {
+    return H5Pset_all_coll_metadata_ops(list, !strcmp(wanted, "true")) < 0 ? -1 : 0;
 }
 
 /* Adds HDF5's collective metadata settings to MPI's hints. */
@@ -146,6 +153,11 @@ static int add_metadata(hid_t id, MPI_Info used) {
     if (!status) MPI_Info_set(used, "hdf5_coll_metadata_write", write ? "true" : "false");
     return H5Pclose(access) < 0 || status ? -1 : 0;
 }
+#else /* the mode and the hint are refused */
+int io_hdf5_set_metadata(hid_t access, const char *wanted) { return (void)access, (void)wanted, 0; }
+int io_hdf5_find_metadata(hid_t list, const char *wanted) { return (void)list, (void)wanted, 0; }
+static int add_metadata(hid_t id, MPI_Info used) { return (void)id, (void)used, 0; }
+#endif
 
 int io_hdf5_hints(io_file *file, hid_t id, MPI_Info *used) {
     void *handle = NULL;

@@ -7,6 +7,12 @@
 
 #include "method.h"
 
+#ifndef H5_VERSION_GE /* before HDF5 1.8.7 */
+#define H5_VERSION_GE(major, minor, release)                                                                 \
+    (H5_VERS_MAJOR * 1000000 + H5_VERS_MINOR * 1000 + H5_VERS_RELEASE >=                                     \
+     (major) * 1000000 + (minor) * 1000 + (release))
+#endif
+
 hid_t io_hdf5_type(io_type type);
 /* The type of a data set's elements, which the caller closes; negative on failure. */
 hid_t io_hdf5_element(const io_schema *schema, const io_dataset *dataset);
@@ -29,8 +35,11 @@ int io_hdf5_fail(const io_ctx *ctx, const char *call, const char *path);
 /* Collective metadata: "true" or "false" according to the mode and the user's hint, NULL if neither is
  * set. */
 #define IO_HDF5_METADATA "hdf5_coll_metadata"
+#define IO_HDF5_HAS_METADATA H5_VERSION_GE(1, 10, 0)
+#define IO_HDF5_NO_METADATA "HDF5 1.10, which has collective metadata"
 const char *io_hdf5_metadata(const io_ctx *ctx);
 int io_hdf5_set_metadata(hid_t access, const char *wanted);
+int io_hdf5_find_metadata(hid_t list, const char *wanted); /* of a data set's access list */
 int io_hdf5_check_metadata(const io_hint *hint, io_mode mode, io_error *error); /* for check_hint */
 
 /* A method's sync and hints, for a file that HDF5 opened through MPI-IO or, in mode serial, without. */

@@ -13,6 +13,30 @@
 
 extern const io_method io_method_pnetcdf;
 
+/* What releases before 1.5 lack, down to 1.2 of 2010. Types that are NC_NAT are refused. */
+#define SINCE(minor) (PNETCDF_VERSION_MAJOR > 1 || PNETCDF_VERSION_MINOR >= (minor))
+#if SINCE(4)
+#define VARN(call) call
+#else
+#define VARN(call) NULL
+#endif
+#if SINCE(3)
+#define SIGNED_CHAR MPI_SIGNED_CHAR
+#else
+#define SIGNED_CHAR MPI_BYTE
+#define NC_UBYTE NC_NAT
+#define NC_USHORT NC_NAT
+#define NC_UINT NC_NAT
+#define NC_INT64 NC_NAT
+#define NC_UINT64 NC_NAT
+#define ncmpi_inq_varoffset(id, variable, at) ((void)(id), (void)(variable), *(at) = 0, NC_EINVAL)
+#endif
+#if !SINCE(5)
+#define ncmpi_inq_file_info ncmpi_get_file_info
+/* Refused by check_schema. */
+#define ncmpi_put_att(id, variable, name, ...) ((void)(variable), (void)(name), NC_EINVAL)
+#endif
+
 typedef struct {
     io_file base;
     int id;
@@ -30,7 +54,7 @@ static const nc_type file_type[IO_TYPES] = {
 static MPI_Datatype memory_type(io_type type) {
     switch (type) {
     case IO_BYTE:
-    case IO_INT8: return MPI_SIGNED_CHAR;
+    case IO_INT8: return SIGNED_CHAR;
     case IO_UINT8: return MPI_UNSIGNED_CHAR;
     case IO_CHAR: return MPI_CHAR;
     case IO_INT16: return MPI_SHORT;
@@ -139,12 +163,12 @@ typedef struct {
     const char *put_name, *get_name, *putn_name, *getn_name;
 } calls;
 
-static const calls collective_calls = {ncmpi_put_vara_all,   ncmpi_get_vara_all,   ncmpi_put_varn_all,
-                                       ncmpi_get_varn_all,   "ncmpi_put_vara_all", "ncmpi_get_vara_all",
-                                       "ncmpi_put_varn_all", "ncmpi_get_varn_all"};
-static const calls independent_calls = {ncmpi_put_vara,   ncmpi_get_vara,   ncmpi_put_varn,
-                                        ncmpi_get_varn,   "ncmpi_put_vara", "ncmpi_get_vara",
-                                        "ncmpi_put_varn", "ncmpi_get_varn"};
+static const calls collective_calls = {
+    ncmpi_put_vara_all,   ncmpi_get_vara_all,   VARN(ncmpi_put_varn_all), VARN(ncmpi_get_varn_all),
+    "ncmpi_put_vara_all", "ncmpi_get_vara_all", "ncmpi_put_varn_all",     "ncmpi_get_varn_all"};
+static const calls independent_calls = {ncmpi_put_vara,       ncmpi_get_vara,   VARN(ncmpi_put_varn),
+                                        VARN(ncmpi_get_varn), "ncmpi_put_vara", "ncmpi_get_vara",
+                                        "ncmpi_put_varn",     "ncmpi_get_varn"};
 
 /* A part's start and count as MPI_Offset; returns the number of elements. */
 static MPI_Offset box_of(const pnetcdf_file *f, const io_part *part, MPI_Offset *start, MPI_Offset *count) {
@@ -243,7 +267,7 @@ static int move(io_file *file, const io_part *parts, int n, bool writing) {
     if (file->schema->datasets[parts->dataset].small) return move_small(f, parts, n, writing);
     if (file->ctx->mode == IO_NONBLOCKING) return move_nonblocking(f, parts, n, writing);
     for (int i = 0, same; i < n; i += same) {
-        same = io_leading_parts(parts + i, n - i);
+        same = api->putn ? io_leading_parts(parts + i, n - i) : 1;
         if (same > 1 ? move_many(f, parts + i, same, writing, api) : move_one(f, &parts[i], writing, api))
             return -1;
     }
@@ -292,6 +316,12 @@ static int check_schema(const io_schema *schema, const io_choice *choice, io_err
                              "method pnetcdf does not support compounds, which CDF-5 lacks (data set %s); "
                              "use method hdf5, or iogauge replay like --skip",
                              compound);
+    if (!SINCE(5) && schema->nuser_attributes)
+        return io_fail_usage(error, "method pnetcdf needs PnetCDF 1.5 for attributes of a file");
+    for (int i = 0; i < schema->ndatasets && !name; i++)
+        if (file_type[schema->datasets[i].type] == NC_NAT)
+            return io_fail_usage(error, "method pnetcdf needs PnetCDF 1.3 for type %s (data set %s)",
+                                 io_type_name(schema->datasets[i].type), schema->datasets[i].name);
     if (!name) return 0;
     return io_fail_usage(error,
                          "method pnetcdf does not support groups (data set %s); use method hdf5, "
