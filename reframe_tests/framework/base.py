@@ -219,6 +219,7 @@ class IoBenchmark(
             self.hints_against_the_name(),
             stacks.missing(self.current_environ, [*self.kernels.needs, *self.the_call.needs]),
             stacks.too_many(self.current_environ, self.num_tasks),
+            self.kernels.lacks(self.method, self.mode),
             self.shortage(),
             self.memory_shortage(),
         )

@@ -76,6 +76,13 @@ def keep_packages(test: Any) -> None:
         test.keep_files += [environment.lock.name]
 
 
+def _jobs(partition: Any, environ: str) -> list[Any]:
+    """The environment that jobs of a partition have with a stack."""
+    own, stack = partition.local_env, partition.environment(environ)
+    loads = [partition.prepare_cmds, list(own.modules), dict(own.env_vars)]
+    return [*loads, vars(stack) if stack else None]
+
+
 class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
     """The kernels, built from the checkout with the stack's compiler, in a folder that is kept: a
     second session compiles only what changed; other arguments of CMake begin anew. `kernel_path`
@@ -133,8 +140,16 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
 
     @property
     def build_folder(self) -> Path:
-        partition = self.current_partition.fullname.replace(":", "-")
-        return builds() / f"{partition}-{self.current_environ.name}"
+        """That of the system's first partition with the same environment: one build serves all."""
+        name, mine = self.current_environ.name, self.current_partition
+        alike = (p for p in self.current_system.partitions if _jobs(p, name) == _jobs(mine, name))
+        return builds() / f"{next(alike).fullname.replace(':', '-')}-{name}"
+
+    def lacks(self, method: str, mode: str) -> str:
+        """What the program was built without, if it needs that for the mode and can be asked."""
+        listing = Path(self.stagedir) / "list.json"
+        found = json_file.read(listing) if listing.is_file() else {"methods": []}
+        return ", ".join(missing_modes(found, [f"{method}-{mode}"]))
 
     @run_before("compile")
     def write_the_build(self) -> None:

@@ -4,11 +4,13 @@ a machine without Ninja or jansson gets."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,7 @@ from iogauge.common.paths import KERNELS, MPICH_ABI
 from iogauge.measure import kernels
 from reframe_tests.framework.build import (
     GENERATOR,
+    BuildKernels,
     missing_methods,
     missing_modes,
     mpi_problem,
@@ -100,6 +103,38 @@ def test_a_promised_mode_must_be_there() -> None:
     assert missing_modes(old, ["cgns-multi"]) == ["cgns:multi (built without CGNS 4.4)"]
     assert missing_modes(new, ["cgns-multi"]) == []
     assert missing_modes(LISTING, ["cgns-multi"]) == []
+
+
+def test_a_mode_that_the_build_lacks_is_a_reason_to_skip(tmp_path: Path) -> None:
+    """As with HDF5 1.8; a program for other machines cannot be asked."""
+    built: Any = SimpleNamespace(stagedir=tmp_path)
+    assert BuildKernels.lacks(built, "hdf5", "collective-metadata") == ""
+    hdf5 = {"name": "hdf5", "lacking_modes": {"collective-metadata": "HDF5 1.10"}}
+    (tmp_path / "list.json").write_text(json.dumps({"methods": [hdf5]}))
+    said = "hdf5:collective-metadata (built without HDF5 1.10)"
+    assert BuildKernels.lacks(built, "hdf5", "collective-metadata") == said
+    assert BuildKernels.lacks(built, "hdf5", "collective") == ""
+    assert BuildKernels.lacks(built, "posix", "") == ""
+
+
+def test_partitions_with_the_same_environment_have_one_build() -> None:
+    def partition(name: str, **own: Any) -> Any:
+        jobs = SimpleNamespace(**{"modules": [], "env_vars": {}, **own})
+        stack = SimpleNamespace(name="gnu", extras={})
+        return SimpleNamespace(
+            fullname=f"dawn:{name}", prepare_cmds=[], local_env=jobs, environment=lambda _: stack
+        )
+
+    parts = [partition("main"), partition("debug"), partition("arm", modules=["arm"])]
+    folders = []
+    for one in parts:
+        built: Any = SimpleNamespace(
+            current_environ=one.environment("gnu"),
+            current_partition=one,
+            current_system=SimpleNamespace(partitions=parts),
+        )
+        folders.append(vars(BuildKernels)["build_folder"].fget(built).name)
+    assert folders == ["dawn-main-gnu", "dawn-main-gnu", "dawn-arm-gnu"]
 
 
 @pytest.mark.parametrize(("commands", "found"), [(["ninja"], "Ninja"), ([], "Unix Makefiles")])
