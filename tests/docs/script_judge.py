@@ -101,6 +101,8 @@ def slurm(text: str, _: Shape) -> Request:
     if "exclusive" not in asked and not memory:
         raise Refused("a shared node without --mem: the default for a CPU, not what it needs")
     cpus = int(asked.get("cpus-per-task", 1))
+    if cpus > 1 and f"\nexport SRUN_CPUS_PER_TASK={cpus}\n" not in text:
+        raise Refused("srun has one CPU for each process: it does not inherit --cpus-per-task")
     return Request(nodes, tasks, each, _seconds(asked["time"]), cpus, memory)
 
 

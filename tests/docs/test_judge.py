@@ -23,6 +23,7 @@ BLUE_GENE = Shape(cores=4, nodes=256, per_node=(1, 2, 4), blocks=(64, 128, 256))
         ("slurm", "--ntasks=10", "--ntasks=20"),
         ("slurm", "#SBATCH --mem=0\n", ""),
         ("slurm", "#SBATCH --exclusive\n#SBATCH --mem=0\n", ""),
+        ("slurm", "#SBATCH --nodes", "#SBATCH --cpus-per-task=2\n#SBATCH --nodes"),
         ("pbs", "#PBS -S /bin/bash\n", ""),
         ("torque", "#PBS -S /bin/bash\n", "#PBS -S /bin/tcsh\n"),
         ("pbs", "place=scatter:excl", "place=free"),
