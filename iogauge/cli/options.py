@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import os
 import stat
@@ -160,10 +161,15 @@ def where(args: argparse.Namespace, connection: duckdb.DuckDBPyConnection) -> Wh
     return found
 
 
-def unused(path: Path) -> Path:
-    """What a command writes here unasked: `path`, or NAME-2, where nothing stands yet."""
-    names = (f"{path.stem}{f'-{n}' if n > 1 else ''}{path.suffix}" for n in itertools.count(1))
-    return next(one for one in map(path.with_name, names) if not os.path.lexists(one))
+def unused(path: Path, folder: bool = False) -> Path:
+    """What a command writes here unasked: `path`, or NAME-2, where nothing stood yet. It is made,
+    empty, so that another command takes the next name."""
+    for number in itertools.count(1):
+        one = path.with_stem(f"{path.stem}-{number}") if number > 1 else path
+        with contextlib.suppress(FileExistsError):
+            one.mkdir() if folder else one.touch(exist_ok=False)
+            return one
+    raise AssertionError
 
 
 def shown(path: Path) -> Path:

@@ -81,6 +81,8 @@ def run_alone(args: argparse.Namespace, log: Log) -> int:
         summary = page.absolute().with_name(f"{page.stem}.{SUMMARY}")
         summary = summary if args.html else options.unused(summary)
         others = _others(args, log, summary)
+        if not args.html and not others.summary:
+            summary.unlink()
         trace_page.write_log(log, singly, others, page)
         for written in filter(None, (page, others.summary)):
             options.say_written(written)

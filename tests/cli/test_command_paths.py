@@ -10,6 +10,7 @@ import os
 import socket
 import stat
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,23 @@ from tests.analysis_recorded import ROOT, Recorded
 
 TYPES = {options.in_path, options.in_file, options.out_file, options.out_folder}
 COMMANDS = [command for command in table.COMMANDS if command.name != "doctor"]
+
+
+@pytest.mark.parametrize("folder", [True, False])
+def test_commands_at_once_take_different_names(tmp_path: Path, folder: bool) -> None:
+    """Each makes what it takes: another one may have looked at the same moment."""
+    (tmp_path / "app-2.replay").symlink_to("nowhere")
+    ready = threading.Barrier(8)
+
+    def take(_: int) -> Path:
+        ready.wait()
+        return options.unused(tmp_path / "app.replay", folder)
+
+    with ThreadPoolExecutor(8) as pool:
+        taken = list(pool.map(take, range(8)))
+    names = {"app.replay", *(f"app-{number}.replay" for number in range(3, 10))}
+    assert {path.name for path in taken} == names
+    assert all(path.is_dir() == folder and path.exists() for path in taken)
 
 
 def actions(kinds: set[object]) -> list[tuple[str, str]]:
