@@ -7,16 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..darshan import raw
-from . import schedule
+from . import own, schedule
 from .phases import Phases
 from .trace import TOGETHER, Trace
 
 # The order at one place and phase.
 _PHASE, _OPEN, _STEP, _RUN, _SYNC, _CLOSE = range(6)
-COLLECTIVE = np.uint64(schedule.READ_ALL - schedule.READ)  # from an independent call's kind
 STEPS = {
     raw.OPEN: schedule.OPEN, raw.CLOSE: schedule.CLOSE, raw.SYNC: schedule.SYNC,
-    raw.VIEW: schedule.VIEW,
+    raw.VIEW: schedule.VIEW, raw.WAIT: schedule.WAIT, own.END: schedule.WAIT,
 }  # fmt: skip
 
 
@@ -46,7 +45,7 @@ def runs(
         & (rows["length"][1:] == rows["length"][:-1])
         & (phase[1:] == phase[:-1])
         & (rows["view"][1:] == rows["view"][:-1])
-        & (rows["together"][1:] == rows["together"][:-1])
+        & (rows["form"][1:] == rows["form"][:-1])
     )
     if steps is not None:
         before = np.searchsorted(steps["start"], rows["start"], side="right")
@@ -65,12 +64,14 @@ def runs(
 
 
 def kinds(trace: Trace) -> NDArray[np.uint64]:
-    """By file and direction (READ, WRITE): which act an access is."""
-    table = np.empty((len(trace.files), 2), np.uint64)
+    """By file, form and direction (READ, WRITE): which act an access is."""
+    table = np.zeros((len(trace.files), max(schedule.MOVES) + 1, 2), np.uint64)
     for i, one in enumerate(trace.files):
+        for form, both in schedule.MOVES.items():
+            table[i, form] = both
         for way in range(2):
-            both = ((schedule.READ, schedule.READ_ALL), (schedule.WRITE, schedule.WRITE_ALL))[way]
-            table[i, way] = both[one.level == TOGETHER and one.together[way]]
+            if one.level == TOGETHER and one.together[way]:
+                table[i, own.SINGLE, way] = table[i, own.ALL, way]
     return table
 
 
@@ -84,37 +85,59 @@ def acts_of(
     second = np.minimum(first + 1, max(len(rows) - 1, 0))
     moves = np.zeros(len(first), schedule.ACT)
     if len(rows):
-        moves["kind"] = kind[rows["file"][first], rows["write"][first]]
-        moves["kind"] += COLLECTIVE * rows["together"][first].astype(np.uint64)
+        moves["kind"] = kind[rows["file"][first], rows["form"][first], rows["write"][first]]
         moves["file"] = rows["file"][first]
         moves["offset"] = rows["offset"][first]
         moves["length"] = rows["length"][first]
         moves["stride"] = np.where(count > 1, rows["offset"][second] - rows["offset"][first], 0)
         moves["count"] = count
     run_phase = phase[first] if len(rows) else np.empty(0, np.int64)
-    others, keys = _others(trace, moves["file"], run_phase, phases, periods)
+    others, keys = _others(trace, moves["file"], rows["write"][first], run_phase, phases, periods)
     if len(rows):
         moves["file"] |= rows["view"][first].astype(np.uint64) << np.uint64(schedule.VIEW_BITS)
+    steps, ends = _steps(rows, steps)
     before = np.searchsorted(rows["start"][first], steps["start"], side="right")
     place = np.concatenate((np.arange(len(first)), keys[0], before))
     when = np.concatenate((run_phase, keys[1], phases.of(steps)))
     what = np.concatenate((np.full(len(first), _RUN), keys[2], np.full(len(steps), _STEP)))
-    all_ = np.concatenate((moves, others, _steps(steps)))
+    all_ = np.concatenate((moves, others, ends))
     return all_[np.lexsort((what, when, place))]
 
 
-def _steps(steps: NDArray[np.void]) -> NDArray[np.void]:
-    acts = np.zeros(len(steps), schedule.ACT)
-    acts["kind"] = [STEPS[kind] for kind in steps["kind"].tolist()]
-    acts["file"] = steps["file"] + (
-        steps["view"].astype(np.uint64) << np.uint64(schedule.VIEW_BITS)
+def _steps(
+    rows: NDArray[np.void], steps: NDArray[np.void]
+) -> tuple[NDArray[np.void], NDArray[np.void]]:
+    """The steps, and their acts. The ends of several accesses in one call are one act."""
+    later = rows["form"] & own.ENDS > 0
+    ended = np.isin(steps["kind"], (raw.WAIT, own.END))
+    number = steps["what"].astype(np.uint64)
+    for i in np.unique(steps["file"][ended]):
+        of_process = np.flatnonzero(rows["file"][later] == i)
+        mine = ended & (steps["file"] == i)
+        number[mine] = of_process[number[mine].astype(np.int64)]
+    new = np.ones(len(steps), bool)
+    new[1:] = (
+        ~ended[1:]
+        | (steps["kind"][1:] != steps["kind"][:-1])
+        | (steps["file"][1:] != steps["file"][:-1])
+        | (steps["end"][1:] != steps["end"][:-1])
+        | (number[1:] != number[:-1] + 1)
     )
-    return acts
+    first = np.flatnonzero(new)
+    kept = steps[first]
+    acts = np.zeros(len(kept), schedule.ACT)
+    acts["kind"] = [STEPS[kind] for kind in kept["kind"].tolist()]
+    view = np.where(kept["kind"] == raw.VIEW, number[first], 0).astype(np.uint64)
+    acts["file"] = kept["file"] + (view << np.uint64(schedule.VIEW_BITS))
+    acts["length"] = np.where(kept["kind"] == raw.OPEN, kept["uses"], 0)
+    acts["offset"] = np.where(ended[first], number[first], 0)
+    acts["count"] = np.where(ended[first], np.diff(np.append(first, len(steps))), 0)
+    return kept, acts
 
 
 def _others(
-    trace: Trace, files: NDArray[np.uint64], run_phase: NDArray[np.int64], phases: Phases,
-    periods: list[Period],
+    trace: Trace, files: NDArray[np.uint64], writes: NDArray[np.uint8],
+    run_phase: NDArray[np.int64], phases: Phases, periods: list[Period],
 ) -> tuple[NDArray[np.void], tuple[NDArray[np.int64], ...]]:  # fmt: skip
     """Acts that move nothing, and their places: run, phase, and order."""
     numbers = np.arange(1, len(phases))
@@ -125,6 +148,7 @@ def _others(
     ]
     by_file: dict[int, NDArray[np.int64]] = {}
     for period in periods:
+        uses = 0  # whatever the file is used for
         if trace.files[period.file].level == TOGETHER:
             begin = int(np.searchsorted(run_phase, period.first))
             end = int(np.searchsorted(run_phase, period.last, side="right"))
@@ -135,7 +159,8 @@ def _others(
             mine = by_file[period.file]
             mine = mine[(run_phase[mine] >= period.first) & (run_phase[mine] <= period.last)]
             at = [(int(i), int(run_phase[i])) for i in (mine[0], mine[-1])]
-        rows += [(schedule.OPEN, period.file, 0), (schedule.CLOSE, period.file, 0)]
+            uses = int(np.bitwise_or.reduce(1 << writes[mine]))
+        rows += [(schedule.OPEN, period.file, uses), (schedule.CLOSE, period.file, 0)]
         keys += [(*at[0], _OPEN), (*at[1], _CLOSE)]
         if period.flush:
             rows.append((schedule.SYNC, period.file, 0))

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from . import schedule, trace
+from ..darshan.raw import SYNC
+from . import own, schedule, trace
 from .phases import Phases, find
 from .synthesise import SAID
 from .trace import READ, TOGETHER, WRITE, Choice, Trace
@@ -106,19 +107,21 @@ def program_seconds(trace: Trace, way: int, phases: Phases) -> float:
     reading: `way`), flushing and closing, of the process that took longest in each phase. A file
     that is written is opened for that. Of MPI-IO calls that the POSIX calls below them stand for,
     the mean of all processes is known. 0: unknown."""
-    if trace.synthesised or any(one.waits for one in trace.files):
+    if trace.synthesised:
         return 0.0
     took = np.zeros((trace.processes, len(phases)))
     written = np.zeros(len(trace.files), bool)
     for rows in trace.accesses:
         written[rows["file"][rows["write"] == WRITE]] = True
-    opened = written == (way == WRITE)
+    opened = written == (way == WRITE)  # of files whose single opens are not known
     kept = np.array([not one.below for one in trace.files])
     mpiio = {entry.path: entry for entry in trace.log.files if entry.module == "MPI-IO"}
     for rank, rows in enumerate(trace.accesses):
         steps = trace.steps_of(rank)
         rows = rows[(rows["write"] == way) & kept[rows["file"]]]
-        steps = steps[opened[steps["file"]]]
+        steps = steps[np.isin(steps["kind"], own.STEPS)]
+        for_writing = (steps["kind"] == SYNC) | (written[steps["file"]] & (steps["uses"] != 1))
+        steps = steps[for_writing == (way == WRITE)]
         np.add.at(took[rank], phases.of(rows), rows["end"] - rows["start"] + rows["waited"])
         np.add.at(took[rank], phases.of(steps), steps["end"] - steps["start"])
     counted = 0.0
@@ -137,7 +140,7 @@ def sums(trace: Trace, way: int) -> Sums:
 
 def _difference(a: NDArray[np.void], b: NDArray[np.void], log: Trace, sizes: bool) -> str:
     n = min(len(a), len(b))
-    fields = ("file", "write", "length", "together", *(() if sizes else ("offset",)))
+    fields = ("file", "write", "length", "form", *(() if sizes else ("offset",)))
     same = np.ones(n, bool)
     for name in fields:
         same &= a[name][:n] == b[name][:n]

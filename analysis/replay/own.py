@@ -2,10 +2,12 @@
 """The program's own MPI-IO calls, from the embedded recorder's traces: views, offsets, and which
 calls were collective."""
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,37 +29,48 @@ from ..darshan.raw import (
     RawView,
 )
 from ..darshan.views import MARK, WHOLE, pieces
+from .extents import union
 
 MPIIO = raw.MODULES.index("MPI-IO")
 TOGETHER, ALONE = "mpiio-together", "mpiio-alone"
-# `view`: of `Own.views`; 0: none. `offset`: in the bytes that the view shows. `together`: a
-# collective call. `early`, `late`: seconds by which others began a collective call before this
-# process, and ended it after. `waited`: seconds in other calls until it had ended.
+# `form` of an access: the call that made it. COLLECTIVE and ENDS (later, in another call) are bits.
+SINGLE, ALL, LATER, ALL_LATER, SPLIT, ORDERED, SHARED = 0, 1, 2, 3, 5, 9, 16
+COLLECTIVE, ENDS = 1, 6
+# `view`: of `Own.views`; 0: none. `offset`: in the bytes that the view shows. `early`, `late`:
+# seconds by which others began a collective call before this process, and ended it after. `waited`:
+# seconds in other calls until it had ended.
 ACCESS = np.dtype(
     [("file", "<u4"), ("write", "u1"), ("offset", "<i8"), ("length", "<i8"), ("start", "<f8"),
-     ("end", "<f8"), ("early", "<f8"), ("late", "<f8"), ("view", "<u4"), ("together", "u1"),
+     ("end", "<f8"), ("early", "<f8"), ("late", "<f8"), ("view", "<u4"), ("form", "u1"),
      ("waited", "<f8")]
 )  # fmt: skip
+# `what`: of VIEW, its number; of WAIT and END (of a split call), which of the process's calls with
+# ENDS, on this file. `uses`: the file is open for reading (1), writing (2), or both.
 STEP = np.dtype(
-    [("kind", "<u8"), ("file", "<u4"), ("view", "<u4"), ("start", "<f8"), ("end", "<f8"),
-     ("early", "<f8"), ("late", "<f8")]
+    [("kind", "<u8"), ("file", "<u4"), ("what", "<u4"), ("start", "<f8"), ("end", "<f8"),
+     ("early", "<f8"), ("late", "<f8"), ("uses", "u1")]
 )  # fmt: skip
 STEPS = (OPEN, CLOSE, SYNC, VIEW)
+END = 99
+USES = {2: 1, 4: 2}  # MPI_MODE_RDONLY, MPI_MODE_WRONLY
+ACCESS_MODES = 14
 MOST_PIECES = 20_000_000  # of one process
 FIRST_MOVE = 100  # kinds of accesses, beside those of STEPS
+POINTER = re.compile(r"(read|write)_(shared|ordered)")
+NO_OFFSETS = "a shared file pointer does not say its offsets"
 
 
 @dataclass
 class Calls:
-    """Of one file. By process: accesses, and calls that move nothing (STEP), by time. `why`: they
-    cannot be repeated."""
+    """Of one file. By process: accesses, and calls that move nothing (STEP), by time; POSIX calls
+    below those at a shared pointer, by direction. `why`: they cannot be repeated."""
 
     path: str
     rows: dict[int, NDArray[np.void]] = field(default_factory=dict)
     steps: dict[int, NDArray[np.void]] = field(default_factory=dict)
     opened_by: set[int] = field(default_factory=set)
-    replaced: set[str] = field(default_factory=set)
-    waited: bool = False  # the trace has the waits for those
+    below: dict[int, list[NDArray[np.void]]] = field(default_factory=dict)
+    without_pointer: bool = False
     why: str = ""
 
     @property
@@ -99,7 +112,7 @@ def read(folder: Path) -> Own:
                 calls = own.files.setdefault(record.id, Calls(record.path))
                 _take(own, calls, process, record, later)
     for calls in own.files.values():
-        calls.why = calls.why or _meet(calls)
+        calls.why = calls.why or _place(calls) or _meet(calls)
     own.meetings = _meetings(processes, began)
     return own
 
@@ -122,12 +135,14 @@ def _take(own: Own, calls: Calls, process: RawProcess, record: RawRecord, later:
     events = [
         row for row in EVENT.iter_unpack(process.events) if row[0] == record.id and row[7] == MPIIO
     ]
-    steps, views, opened = [], [(0, 0, 1)], False
+    steps: list[tuple[float, ...]] = []
+    views, uses = [(0, 0, 1)], 0
     for _, a, b, start, end, sequence, kind, _ in events:
         if kind == OPEN:
-            calls.why = calls.why or ("it is open twice at a time" if opened else "")
+            calls.why = calls.why or ("it is open twice at a time" if uses else "")
             calls.opened_by.add(b)
             views.append((sequence, 0, 1))
+            uses = USES.get(a & ACCESS_MODES, 3)
         elif kind == VIEW:
             view = process.views[a]
             if not view.pieces or view.element <= 0 or not _in_order(view):
@@ -136,30 +151,61 @@ def _take(own: Own, calls: Calls, process: RawProcess, record: RawRecord, later:
             number = own.number(_wide(view))
             own.once |= {number} if _wide(view) != view else set()
             views.append((sequence, number, view.element))
-        elif kind == WAIT:
-            calls.waited = True
-            continue
         elif kind not in STEPS:
-            calls.why = calls.why or "it was in atomic mode" * bool(a)
+            if kind != WAIT:
+                calls.why = calls.why or "it was in atomic mode" * bool(a)
             continue
-        opened = kind == OPEN or (opened and kind != CLOSE)
         number = views[-1][1] if kind == VIEW else 0
-        steps.append((kind, 0, number, start + later, end + later, 0, 0))
-    if opened:
+        steps.append((kind, 0, number, start + later, end + later, 0, 0, uses))
+        uses = 0 if kind == CLOSE else uses
+    if uses:
         calls.why = calls.why or "it was never closed"
-    rows = [_rows(calls, process, record, way, views, later) for way in (READ, WRITE)]
-    for _, way, _, start, end, sequence, kind, _ in events:
-        if kind == WAIT and len(rows[way]):  # of the last access before it
-            before = np.frombuffer(record.marks[way], MARK)["sequence"]
-            at = int(np.searchsorted(before, sequence)) - 1
-            rows[way]["waited"][max(at, 0)] += end - start
-    mine = np.concatenate(rows)
+    mine = np.concatenate(
+        [_rows(calls, process, record, way, views, later) for way in (READ, WRITE)]
+    )
+    steps += _ends(calls, events, record, mine, later)
+    for other in process.records if (mine["offset"] < 0).any() else ():
+        if other.id == record.id and other.module == "POSIX":
+            both = [np.frombuffer(some, SEGMENT).copy() for some in other.segments]
+            for some in both:
+                some["start"] += later
+                some["end"] += later
+            calls.below[process.rank] = both
     for number in own.once:
         some = mine[mine["view"] == number]
         if (some["offset"] + some["length"] > own.views[number].size).any():
             calls.why = calls.why or "a file view of it repeats before its end"
     calls.rows[process.rank] = mine[np.argsort(mine["start"], kind="stable")]
     calls.steps[process.rank] = np.array(steps, STEP)
+
+
+def _ends(
+    calls: Calls, events: Sequence[tuple[Any, ...]], record: RawRecord, mine: NDArray[np.void],
+    later: float,
+) -> list[tuple[float, ...]]:  # fmt: skip
+    """The calls in which accesses (`mine`: reads, then writes) end that others began."""
+    sequences = [np.frombuffer(marks, MARK)["sequence"] for marks in record.marks]
+    order = np.argsort(mine["start"], kind="stable")
+    number = np.empty(len(mine), np.int64)
+    number[order] = np.cumsum(mine["form"][order] & ENDS > 0) - 1
+    found: list[tuple[float, ...]] = []
+    for _, way, of, start, end, sequence, kind, _ in events:
+        if kind != WAIT:
+            continue
+        first = way * len(sequences[READ])
+        if of:
+            at = int(np.searchsorted(sequences[way], of - 1))
+        else:
+            rows = mine[first : first + int(np.searchsorted(sequences[way], sequence))]
+            split = np.flatnonzero(rows["form"] == SPLIT)
+            at = int(split[-1]) if len(split) else len(sequences[way])
+        if at < len(sequences[way]) and (not of or sequences[way][at] == of - 1):
+            mine["waited"][first + at] += end - start
+            kind = WAIT if of else END
+            found.append((kind, 0, number[first + at], start + later, end + later, 0, 0, 0))
+    if sorted(int(step[2]) for step in found) != list(range((mine["form"] & ENDS > 0).sum())):
+        calls.why = calls.why or "the trace does not say when all of its calls ended"
+    return found
 
 
 def _in_order(view: RawView) -> bool:
@@ -185,23 +231,67 @@ def _rows(
     since, numbers, elements = (np.array(column, np.int64) for column in zip(*views, strict=True))
     which = np.searchsorted(since, marks["sequence"], side="right") - 1
     names = [name.removeprefix("MPI_File_").removesuffix("_c") for name in process.calls]
-    together = np.array([*("_all" in name or "_ordered" in name for name in names), False])
+    form = np.array([*map(_form, names), SINGLE])
+    pointer = np.array([*map(bool, map(POINTER.match, names)), False])
     called = np.minimum(marks["call"], len(names))
-    rows["write"], rows["together"] = way, together[called]
+    rows["write"], rows["form"] = way, form[called]
     rows["view"], rows["length"] = numbers[which], segments["length"]
-    rows["offset"] = marks["at"] * elements[which]
+    rows["offset"] = np.where(marks["at"] < 0, -1, marks["at"] * elements[which])
     rows["start"], rows["end"] = segments["start"] + later, segments["end"] + later
-    used = {names[i] for i in np.unique(called) if i < len(names)}
-    for name in used:
-        if "_shared" in name or "_ordered" in name:
-            calls.why = calls.why or "a shared file pointer does not say its offsets"
-        if name.endswith("_begin"):
-            calls.replaced.add("split")
-        if name.startswith("i"):
-            calls.replaced.add("nonblocking")
-    if (marks["at"] < 0).any() or (rows["length"] > 2**31 - 1).any():
+    unknown = (marks["at"] < 0) & ~pointer[called]
+    if unknown.any() or (rows["length"] > 2**31 - 1).any():
         calls.why = calls.why or "the trace does not say where its MPI-IO calls begin"
     return rows
+
+
+def _form(name: str) -> int:
+    if "_begin" in name or "_ordered" in name:
+        return SPLIT if "_begin" in name else ORDERED
+    return SHARED if "_shared" in name else ALL * ("_all" in name) | LATER * (name[0] == "i")
+
+
+def _place(calls: Calls) -> str:
+    """Find the offsets of calls through the shared pointer: of an ordered one from what all moved
+    before it, and the lower ranks in it; of others from the POSIX calls inside them. Why they are
+    not known, or nothing."""
+    pointed = {rank: np.flatnonzero(rows["offset"] < 0) for rank, rows in calls.rows.items()}
+    if not any(map(len, pointed.values())):
+        return ""
+    turns = []
+    forms = set()
+    for rank, rows in sorted(calls.rows.items()):
+        steps, mine = calls.steps[rank], rows[pointed[rank]]
+        forms |= set(mine["form"].tolist())
+        since = np.searchsorted(
+            steps["start"][np.isin(steps["kind"], (OPEN, VIEW))], mine["start"]
+        )  # the pointer is at 0 again
+        before = np.cumsum(mine["length"]) - mine["length"]
+        before -= before[np.searchsorted(since, since)]
+        ordered = mine["form"] != SHARED
+        turns.append((pointed[rank][ordered], since[ordered], before[ordered]))
+        for way, some in enumerate(calls.below.get(rank, ())):
+            at = pointed[rank][~ordered & (mine["write"] == way)]
+            first = np.searchsorted(some["start"], rows["start"][at])  # POSIX call inside
+            rows["offset"][at] = np.append(some["offset"], -1)[first]
+    if any(not np.array_equal(turns[0][1], since) for _, since, _ in turns[1:]):
+        return NO_OFFSETS
+    place = np.sum([before for _, _, before in turns], axis=0)
+    for (_, rows), (at, _, _) in zip(sorted(calls.rows.items()), turns, strict=True):
+        rows["offset"][at] = place
+        place = place + rows["length"][at]
+    for way in (READ, WRITE):
+        mine = np.concatenate([rows[rows["write"] == way] for rows in calls.rows.values()])
+        theirs = np.concatenate([both[way] for both in calls.below.values()] or [mine[:0]])
+        bytes_ = [
+            union(some["offset"], some["offset"] + some["length"])
+            for some in (mine[mine["length"] > 0], theirs)
+        ]
+        if mine["view"].any() or not all(map(np.array_equal, *bytes_)):
+            return NO_OFFSETS
+    calls.without_pointer = forms != {ORDERED}
+    for rows in calls.rows.values() if calls.without_pointer else ():
+        rows["form"] &= COLLECTIVE | ENDS
+    return ""
 
 
 def _meet(calls: Calls) -> str:
@@ -209,17 +299,15 @@ def _meet(calls: Calls) -> str:
     them. Why that cannot be, or nothing."""
     ranks = sorted(calls.rows)
     if calls.level == ALONE:
-        for rows in calls.rows.values():
-            rows["together"] = 0
         return ""
     if calls.opened_by != {len(ranks)}:
         return "several groups of processes opened it"
     times = []
     for rank in ranks:
         rows, steps = calls.rows[rank], calls.steps[rank]
-        kind = np.concatenate((steps["kind"], rows["write"] + FIRST_MOVE))
+        kind = np.concatenate((steps["kind"], 2 * rows["form"] + rows["write"] + FIRST_MOVE))
         at = np.concatenate((np.arange(len(steps)), np.arange(len(rows)) + len(steps)))
-        kept = np.concatenate((np.ones(len(steps), bool), rows["together"] > 0))
+        kept = np.concatenate((steps["kind"] != WAIT, rows["form"] & COLLECTIVE > 0))
         start = np.concatenate((steps["start"], rows["start"]))
         order = np.argsort(start, kind="stable")
         order = order[kept[order]]

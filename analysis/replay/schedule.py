@@ -15,10 +15,17 @@ from iogauge.common import json_file
 from iogauge.common.files import writing_whole
 
 from ..darshan.raw import RawView
+from . import own
 from .trace import CannotReplayError
 
-MAGIC, END, FORMAT = b"IOGSCHED", b"IOGS-END", "iogauge.schedule/1"
-OPEN, CLOSE, READ, WRITE, READ_ALL, WRITE_ALL, SYNC, PHASE, VIEW = range(9)
+MAGIC, END, FORMAT = b"IOGSCHED", b"IOGS-END", "iogauge.schedule/2"
+OPEN, CLOSE, READ, WRITE, READ_ALL, WRITE_ALL, SYNC, PHASE, VIEW, WAIT = (*range(9), 17)
+# By `form` of an access: the acts of reading and of writing.
+MOVES = {
+    own.SINGLE: (READ, WRITE), own.ALL: (READ_ALL, WRITE_ALL), own.LATER: (9, 10),
+    own.ALL_LATER: (11, 12), own.SPLIT: (13, 14), own.ORDERED: (15, 16),
+}  # fmt: skip
+READS, WRITES = zip(*MOVES.values(), strict=True)
 VIEW_BITS = 32  # a file view is the upper half of an act's file
 ACT = np.dtype(
     [("kind", "<u8"), ("file", "<u8"), ("offset", "<u8"), ("length", "<u8"), ("stride", "<i8"),
@@ -37,11 +44,9 @@ class Writer:
         self.each: list[list[int]] = []
 
     def process(self, acts: NDArray[np.void]) -> None:
-        reads = acts[(acts["kind"] == READ) | (acts["kind"] == READ_ALL)]
-        writes = acts[(acts["kind"] == WRITE) | (acts["kind"] == WRITE_ALL)]
         sums = [
             int(value)
-            for some in (reads, writes)
+            for some in (acts[np.isin(acts["kind"], kinds)] for kinds in (READS, WRITES))
             for value in (some["count"].sum(), (some["count"] * some["length"]).sum())
         ]
         self.each.append([len(acts), *sums])

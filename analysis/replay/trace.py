@@ -25,7 +25,7 @@ MODULE_OF = {POSIX: "POSIX", TOGETHER: "MPI-IO", ALONE: "MPI-IO"}
 READ, WRITE = 0, 1
 # Not program data: what Darshan's runtime leaves out by default, and helper files of libraries.
 NOT_DATA = ("/dev/", "/proc/", "/sys/", "/etc/", "/usr/", "/lib", "/bin/", "/boot/", "/sbin/")
-HELPERS = re.compile(r"\.locktest\.|_cid-\d+-\d+\.sm$")
+HELPERS = re.compile(r"\.locktest\.|_cid-\d+-\d+\.sm$|\.shfp\.[\d.]+$")
 STREAMS = ("<STDIN>", "<STDOUT>", "<STDERR>")
 ROOM = (
     "DARSHAN_CONFIG_PATH=FILE with the lines MODMEM 256 and MAX_RECORDS 100000 DXT_POSIX,DXT_MPIIO"
@@ -41,15 +41,13 @@ class CannotReplayError(AnalysisError):
 class TracedFile:
     """`together`: whether its calls of a direction (READ, WRITE) are collective. `by_library`:
     POSIX reads that an MPI library made from the program's calls, into its own memory. `own`: the
-    program's own calls, all of them known. `waits`: some of them end in other calls (MPI_Wait),
-    whose time is unknown. `below`: the MPI library's calls in place of the program's."""
+    program's own calls, all of them known. `below`: the MPI library's calls in place of those."""
 
     path: str
     level: str
     counters: FileTrace | None
     by_library: bool = False
     own: bool = False
-    waits: bool = False
     below: bool = False
     together: list[bool] = field(default_factory=lambda: [False, False])
 
@@ -171,7 +169,6 @@ def _of_blocks(
         TracedFile(
             log.ids[i], levels[i], counters.get((MODULE_OF[levels[i]], log.ids[i])),
             levels[i] == POSIX and i in by_library, i in known,
-            i in known and bool(calls and calls.files[i].replaced and not calls.files[i].waited),
             levels[i] == POSIX and log.ids[i] in through_mpi,
         )
         for i in order
@@ -202,11 +199,11 @@ def _add_own(trace: Trace, calls: Own, number: dict[int, int]) -> None:
         trace.accesses[rank] = both[np.lexsort((both["end"], both["start"]))]
         trace.steps.append(steps)
     for identity in number:
-        one = calls.files[identity]
-        for kind in sorted(one.replaced):
-            said = f"inferred: {kind} calls are made as blocking ones"
-            said += "; waits for them are unknown" * (not one.waited)
-            trace.said.append(f"{said}: {one.path}")
+        if calls.files[identity].without_pointer:
+            trace.said.append(
+                "inferred: calls at a shared pointer are made without it, at the places of their "
+                f"bytes: {calls.files[identity].path}"
+            )
 
 
 def _wanted(path: str, only: Sequence[str]) -> bool:

@@ -11,12 +11,13 @@ import numpy as np
 
 from iogauge.common.files import write_whole
 
-from ..darshan.raw import VIEW
+from ..darshan.raw import CLOSE, OPEN, SYNC
 from ..darshan.views import WHOLE
 from . import arrays, extents
 from .acts import moved_extents
 from .arrays import Array
 from .extents import Numbers
+from .own import SINGLE
 from .plan import source_of
 from .schedule import LENGTH
 from .trace import POSIX, WRITE, CannotReplayError, Trace
@@ -62,11 +63,11 @@ def with_posix_calls(trace: Trace) -> Trace:
     """The program with pread and pwrite of each piece in place of its MPI-IO calls."""
     accesses = [trace.pieces(rank)[0] for rank in range(trace.processes)]
     for rows in accesses:
-        rows["together"] = 0
+        rows["form"] = SINGLE
     return replace(
         trace, accesses=accesses, views=[WHOLE], said=[],
         files=[replace(one, level=POSIX) for one in trace.files],
-        steps=[steps[steps["kind"] != VIEW] for steps in trace.steps],
+        steps=[steps[np.isin(steps["kind"], (OPEN, CLOSE, SYNC))] for steps in trace.steps],
     )  # fmt: skip
 
 

@@ -25,6 +25,21 @@
 
 static const char *const levels[IO_LEVELS] = {"posix", "mpiio-together", "mpiio-alone"};
 
+const io_act_traits io_act_is[IO_ACTS] = {
+    [IO_ACT_READ] = {.reads = true},
+    [IO_ACT_WRITE] = {.writes = true},
+    [IO_ACT_READ_ALL] = {.reads = true, .collective = true},
+    [IO_ACT_WRITE_ALL] = {.writes = true, .collective = true},
+    [IO_ACT_READ_LATER] = {.reads = true, .later = true},
+    [IO_ACT_WRITE_LATER] = {.writes = true, .later = true},
+    [IO_ACT_READ_ALL_LATER] = {.reads = true, .collective = true, .later = true},
+    [IO_ACT_WRITE_ALL_LATER] = {.writes = true, .collective = true, .later = true},
+    [IO_ACT_READ_SPLIT] = {.reads = true, .collective = true, .later = true},
+    [IO_ACT_WRITE_SPLIT] = {.writes = true, .collective = true, .later = true},
+    [IO_ACT_READ_ORDERED] = {.reads = true, .collective = true},
+    [IO_ACT_WRITE_ORDERED] = {.writes = true, .collective = true},
+};
+
 static int damaged(const io_schedule *s, const char *what, io_error *error) {
     return io_fail_usage(error, "--schedule: %s; expected a file written by iogauge replay plan: %s", what,
                          s->path);
@@ -201,7 +216,7 @@ static int parse_header(io_schedule *s, json_t *header, uint64_t data, io_error 
     if (json_unpack(header, "{s:s,s:s,s:s,s:o,s:o,s:I,s:I,s:b,s?s,s?I}", "format", &format, "source", &source,
                     "recorder", &recorder, "files", &files, "each", &each, "prepared", &prepared, "undefined",
                     &undefined, "collective", &collective, "buffer", &buffer, "views", &views) ||
-        strcmp(format, SCHEDULE_FORMAT))
+        (strcmp(format, SCHEDULE_FORMAT) && strcmp(format, SCHEDULE_OLDER)))
         return damaged(s, "its header does not match " SCHEDULE_FORMAT, error);
     s->nfiles = json_array_size(files);
     s->processes = json_array_size(each);
@@ -277,9 +292,12 @@ static const char *wrong_act(const io_schedule *s, const io_act *a) {
     if (a->view > s->nviews) return "a view that it has not";
     if ((a->view || a->kind == IO_ACT_VIEW) && f->level == IO_LEVEL_POSIX)
         return "a view of a file that is not MPI-IO's";
-    bool collective = a->kind == IO_ACT_READ_ALL || a->kind == IO_ACT_WRITE_ALL;
-    bool moves = collective || a->kind == IO_ACT_READ || a->kind == IO_ACT_WRITE;
-    if (collective && f->level != IO_LEVEL_MPI_COLLECTIVE) return "collective call on a file without MPI-IO";
+    io_act_traits is = io_act_is[a->kind];
+    bool moves = is.reads || is.writes;
+    if (f->level == IO_LEVEL_POSIX && (is.collective || is.later || a->kind == IO_ACT_WAIT))
+        return "call of MPI-IO on a file without MPI-IO";
+    if (a->kind == IO_ACT_OPEN && a->length > (IO_OPEN_READS | IO_OPEN_WRITES))
+        return "an unknown way to open";
     if (moves && !lies_within(s, a, f->extent)) return "access outside its file";
     if (moves && f->level != IO_LEVEL_POSIX && a->length > INT32_MAX)
         return "MPI-IO access larger than one call allows";
@@ -311,9 +329,10 @@ io_act *io_schedule_acts(const io_schedule *s, uint64_t process, io_error *error
         const io_act *a = &acts[i];
         const char *wrong = wrong_act(s, a);
         if (wrong) bad = damaged(s, wrong, error) != 0;
-        bool reads = a->kind == IO_ACT_READ || a->kind == IO_ACT_READ_ALL;
-        bool writes = a->kind == IO_ACT_WRITE || a->kind == IO_ACT_WRITE_ALL;
-        if (reads || writes) sums[2 * writes] += a->count, sums[2 * writes + 1] += a->count * a->length;
+        if (wrong) break;
+        io_act_traits is = io_act_is[a->kind];
+        if (is.reads || is.writes)
+            sums[2 * is.writes] += a->count, sums[2 * is.writes + 1] += a->count * a->length;
     }
     if (!bad && memcmp(sums, &share->reads, sizeof sums))
         bad = damaged(s, "totals of a process do not match its accesses", error) != 0;

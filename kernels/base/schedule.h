@@ -22,10 +22,13 @@
 
 #define SCHEDULE_MAGIC "IOGSCHED"
 #define SCHEDULE_END "IOGS-END"
-#define SCHEDULE_FORMAT "iogauge.schedule/1"
+#define SCHEDULE_FORMAT "iogauge.schedule/2"
+#define SCHEDULE_OLDER "iogauge.schedule/1" /* without LATER, SPLIT, ORDERED, WAIT */
 
-/* `ALL`: collective calls. A phase begins when all processes have finished the previous one; its `length` is
- * the pause before it, in nanoseconds. */
+/* `ALL`: collective calls. `ORDERED`: too, at the shared pointer. `LATER`, `SPLIT`: calls that end in a WAIT:
+ * for `count` of them from number `offset` on, in the order in which the process makes such calls. A phase
+ * begins when all processes have finished the previous one; its `length` is the pause before it, in
+ * nanoseconds. `length` of OPEN: what for (IO_OPEN_READS, IO_OPEN_WRITES; 0: as the file is used). */
 typedef enum {
     IO_ACT_OPEN,
     IO_ACT_CLOSE,
@@ -36,8 +39,24 @@ typedef enum {
     IO_ACT_SYNC,
     IO_ACT_PHASE,
     IO_ACT_VIEW,
+    IO_ACT_READ_LATER,
+    IO_ACT_WRITE_LATER,
+    IO_ACT_READ_ALL_LATER,
+    IO_ACT_WRITE_ALL_LATER,
+    IO_ACT_READ_SPLIT,
+    IO_ACT_WRITE_SPLIT,
+    IO_ACT_READ_ORDERED,
+    IO_ACT_WRITE_ORDERED,
+    IO_ACT_WAIT,
     IO_ACTS
 } io_act_kind;
+
+enum { IO_OPEN_READS = 1, IO_OPEN_WRITES = 2 }; /* `length` of OPEN */
+
+typedef struct {
+    bool reads, writes, collective, later;
+} io_act_traits;
+extern const io_act_traits io_act_is[IO_ACTS];
 
 /* `count` accesses of `length` bytes, with a distance of `stride` bytes. `view`: the file view that they use,
  * or that is set (0: none); offsets then count the bytes visible through it. In the file it is the upper half

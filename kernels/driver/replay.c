@@ -63,12 +63,9 @@ static void each_piece(io_replaying *r, const io_act *act, uint64_t offset, of_p
 /* What to do with an access; its data is in the buffer. */
 typedef int visitor(io_replaying *r, io_logged *l, const io_act *act, uint64_t offset);
 
-static bool moves(const io_act *act) {
-    return act->kind != IO_ACT_OPEN && act->kind != IO_ACT_CLOSE && act->kind != IO_ACT_SYNC &&
-           act->kind != IO_ACT_VIEW;
-}
+static bool writes(const io_act *act) { return io_act_is[act->kind].writes; }
 
-static bool writes(const io_act *act) { return act->kind == IO_ACT_WRITE || act->kind == IO_ACT_WRITE_ALL; }
+static bool moves(const io_act *act) { return writes(act) || io_act_is[act->kind].reads; }
 
 /* The MPI library of the recorded run read into newly allocated memory, where page faults dominate the
  * time. */
@@ -87,7 +84,7 @@ static void fill(io_replaying *r, uint64_t file, uint64_t place, uint64_t length
 }
 
 static int make(io_replaying *r, io_logged *l, const io_act *act, uint64_t offset) {
-    (void)l;
+    if (io_act_is[act->kind].later && io_replay_later_make(r, l, act, offset)) return -1;
     double began = io_monotonic_seconds();
     if (writes(act))
         each_piece(r, act, offset, fill);
@@ -97,9 +94,13 @@ static int make(io_replaying *r, io_logged *l, const io_act *act, uint64_t offse
     return 0;
 }
 
+void io_replay_check(io_replaying *r, const io_act *act, uint64_t offset) {
+    if (!writes(act)) each_piece(r, act, offset, io_replay_check_read);
+}
+
 static int check(io_replaying *r, io_logged *l, const io_act *act, uint64_t offset) {
     (void)l;
-    if (!writes(act)) each_piece(r, act, offset, io_replay_check_read);
+    if (!io_act_is[act->kind].later) io_replay_check(r, act, offset);
     return 0;
 }
 
@@ -108,6 +109,7 @@ static int open_or_close(io_replaying *r, io_logged *l, const io_act *act) {
     case IO_ACT_OPEN: return io_replay_open(r, l, act);
     case IO_ACT_CLOSE: return io_replay_close(r, l, act);
     case IO_ACT_VIEW: return io_replay_view(r, l, act);
+    case IO_ACT_WAIT: return io_replay_wait(r, l, act);
     default: return io_replay_sync(r, l, act);
     }
 }
@@ -167,7 +169,10 @@ static int act_all(io_replaying *r) {
             io_logged *l = &r->logged[i];
             status = run_phase(r, l, i == 0);
             more = !status && l->at.act < l->n;
-            if (more) pause = l->acts[l->at.act++].length;
+            if (more)
+                pause = l->acts[l->at.act++].length;
+            else if (!status)
+                status = io_replay_none_left(r, l, NULL);
         }
         r->phase += more;
         io_now_at(r->session->world, IO_AT_OTHERS);

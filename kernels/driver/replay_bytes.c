@@ -177,8 +177,7 @@ int io_replay_read_back(io_replaying *r) {
         io_act *acts = io_schedule_acts(r->plan, p, r->ctx.error);
         status = r->ctx.error->set ? -1 : 0;
         for (uint64_t i = 0; acts && !status && i < r->plan->shares[p].acts; i++)
-            if (acts[i].kind == IO_ACT_WRITE || acts[i].kind == IO_ACT_WRITE_ALL)
-                status = read_back_run(r, &a, &acts[i]);
+            if (io_act_is[acts[i].kind].writes) status = read_back_run(r, &a, &acts[i]);
         free(acts);
     }
     close_aside(a.fd);

@@ -15,7 +15,7 @@
 
 static const io_schedule_file *file_of(const io_replaying *r, uint64_t file) { return &r->plan->files[file]; }
 
-static io_opened *find(io_logged *l, uint64_t file) {
+io_opened *io_replay_find(io_logged *l, uint64_t file) {
     for (uint64_t i = 0; i < l->nopened; i++)
         if (l->opened[i].file == file) return &l->opened[i];
     return NULL;
@@ -41,11 +41,11 @@ static io_opened *remember(io_replaying *r, io_logged *l, uint64_t file) {
         l->room = room;
     }
     io_opened *o = &l->opened[l->nopened++];
-    *o = (io_opened){file, -1, MPI_FILE_NULL};
+    *o = (io_opened){.file = file, .fd = -1, .handle = MPI_FILE_NULL};
     return o;
 }
 
-static double add_time(io_replaying *r, io_phase phase, double began) {
+double io_replay_add_time(io_replaying *r, io_phase phase, double began) {
     double seconds = io_monotonic_seconds() - began;
     r->seconds.phase[phase] += seconds;
     r->spent[r->phase][io_phases[phase].direction] += seconds;
@@ -54,18 +54,26 @@ static double add_time(io_replaying *r, io_phase phase, double began) {
 }
 
 /* A call that moved data. */
-static void add_move(io_replaying *r, bool writing, double began) {
+void io_replay_add_move(io_replaying *r, bool writing, double began) {
     io_phase phase = writing ? IO_PHASE_WRITE : IO_PHASE_READ;
-    double seconds = add_time(r, phase, began);
+    double seconds = io_replay_add_time(r, phase, began);
     if (r->session->latency) io_latency_add(r->session->latency, io_phases[phase].direction, seconds);
 }
 
-static int posix_flags(const io_schedule_file *f) {
-    return !f->written ? O_RDONLY : (f->read ? O_RDWR : O_WRONLY) | O_CREAT;
+/* What a file is opened for: IO_OPEN_READS, IO_OPEN_WRITES. */
+static uint64_t uses(const io_schedule_file *f, const io_act *act) {
+    if (act->length) return act->length;
+    return f->written ? IO_OPEN_WRITES | (f->read ? IO_OPEN_READS : 0) : IO_OPEN_READS;
 }
 
-static int mpi_flags(const io_schedule_file *f) {
-    return !f->written ? MPI_MODE_RDONLY : (f->read ? MPI_MODE_RDWR : MPI_MODE_WRONLY) | MPI_MODE_CREATE;
+static int posix_flags(const io_schedule_file *f, uint64_t uses) {
+    int way = !(uses & IO_OPEN_WRITES) ? O_RDONLY : uses & IO_OPEN_READS ? O_RDWR : O_WRONLY;
+    return way | (f->written ? O_CREAT : 0);
+}
+
+static int mpi_flags(const io_schedule_file *f, uint64_t uses) {
+    if (!(uses & IO_OPEN_WRITES)) return MPI_MODE_RDONLY;
+    return (uses & IO_OPEN_READS ? MPI_MODE_RDWR : MPI_MODE_WRONLY) | (f->written ? MPI_MODE_CREATE : 0);
 }
 
 static int open_mpi(io_replaying *r, const io_act *act, io_opened *o, io_phase phase) {
@@ -74,30 +82,32 @@ static int open_mpi(io_replaying *r, const io_act *act, io_opened *o, io_phase p
     char name[IO_MAX_PATH + 64];
     snprintf(name, sizeof name, "%s%s", r->ctx.prefix, r->file.path);
     double began = io_monotonic_seconds();
-    int code =
-        MPI_File_open(comm, name, mpi_flags(f), r->session->info[io_phases[phase].direction], &o->handle);
-    add_time(r, phase, began);
+    int code = MPI_File_open(comm, name, mpi_flags(f, uses(f, act)),
+                             r->session->info[io_phases[phase].direction], &o->handle);
+    io_replay_add_time(r, phase, began);
     return code ? io_fail_mpi(r->ctx.error, "MPI_File_open", name, code) : 0;
 }
 
 int io_replay_open(io_replaying *r, io_logged *l, const io_act *act) {
     const io_schedule_file *f = file_of(r, act->file);
-    io_phase phase = f->written ? IO_PHASE_CREATE : IO_PHASE_OPEN;
-    if (find(l, act->file)) return not_open(r, act);
+    bool writes = f->written && uses(f, act) & IO_OPEN_WRITES;
+    io_phase phase = writes ? IO_PHASE_CREATE : IO_PHASE_OPEN;
+    if (io_replay_find(l, act->file)) return not_open(r, act);
     io_opened *o = remember(r, l, act->file);
     if (!o || io_replay_path(r, act->file)) return -1;
-    io_now_at(r->session->world, f->written ? IO_AT_CREATE : IO_AT_OPEN);
+    o->writes = writes;
+    io_now_at(r->session->world, writes ? IO_AT_CREATE : IO_AT_OPEN);
     if (f->level != IO_LEVEL_POSIX) return open_mpi(r, act, o, phase);
     double began = io_monotonic_seconds();
-    o->fd = open(r->file.path, posix_flags(f), 0666);
-    add_time(r, phase, began);
+    o->fd = open(r->file.path, posix_flags(f, uses(f, act)), 0666);
+    io_replay_add_time(r, phase, began);
     return o->fd < 0 ? io_fail_errno(r->ctx.error, "open", r->file.path, errno) : 0;
 }
 
 int io_replay_close(io_replaying *r, io_logged *l, const io_act *act) {
-    const io_schedule_file *f = file_of(r, act->file);
-    io_opened *found = find(l, act->file);
+    io_opened *found = io_replay_find(l, act->file);
     if (!found) return not_open(r, act);
+    if (io_replay_none_left(r, l, act)) return -1;
     io_opened o = *found;
     *found = l->opened[--l->nopened];
     if (io_replay_path(r, act->file)) return -1;
@@ -105,7 +115,7 @@ int io_replay_close(io_replaying *r, io_logged *l, const io_act *act) {
     double began = io_monotonic_seconds();
     int failed = o.fd >= 0 ? close(o.fd) : 0, code = errno;
     int mpi = o.fd < 0 ? MPI_File_close(&o.handle) : 0;
-    add_time(r, f->written ? IO_PHASE_CLOSE : IO_PHASE_READ_CLOSE, began);
+    io_replay_add_time(r, o.writes ? IO_PHASE_CLOSE : IO_PHASE_READ_CLOSE, began);
     if (failed) return io_fail_errno(r->ctx.error, "close", r->file.path, code);
     return mpi ? io_fail_mpi(r->ctx.error, "MPI_File_close", r->file.path, mpi) : 0;
 }
@@ -133,13 +143,12 @@ static int type_of(const io_view *v, MPI_Datatype *type) {
 }
 
 int io_replay_view(io_replaying *r, io_logged *l, const io_act *act) {
-    io_opened *o = find(l, act->file);
+    io_opened *o = io_replay_find(l, act->file);
     MPI_Datatype type = MPI_BYTE;
     MPI_Offset displacement = 0;
     if (!o || o->fd >= 0) return not_open(r, act);
     if (io_replay_path(r, act->file)) return -1;
-    bool writing = file_of(r, act->file)->written;
-    io_now_at(r->session->world, writing ? IO_AT_WRITE : IO_AT_READ);
+    io_now_at(r->session->world, o->writes ? IO_AT_WRITE : IO_AT_READ);
     double began = io_monotonic_seconds();
     int code = act->view ? type_of(&r->plan->views[act->view], &type) : MPI_SUCCESS;
     if (act->view) displacement = (MPI_Offset)r->plan->views[act->view].displacement;
@@ -147,19 +156,19 @@ int io_replay_view(io_replaying *r, io_logged *l, const io_act *act) {
         code = MPI_File_set_view(o->handle, displacement, MPI_BYTE, type, "native",
                                  r->session->info[io_phases[IO_PHASE_WRITE].direction]);
     if (act->view && !code) MPI_Type_free(&type);
-    add_time(r, writing ? IO_PHASE_WRITE : IO_PHASE_READ, began);
+    io_replay_add_time(r, o->writes ? IO_PHASE_WRITE : IO_PHASE_READ, began);
     return code ? io_fail_mpi(r->ctx.error, "MPI_File_set_view", r->file.path, code) : 0;
 }
 
 int io_replay_sync(io_replaying *r, io_logged *l, const io_act *act) {
-    io_opened *o = find(l, act->file);
+    io_opened *o = io_replay_find(l, act->file);
     if (!o) return not_open(r, act);
     if (io_replay_path(r, act->file)) return -1;
     io_now_at(r->session->world, IO_AT_SYNC);
     double began = io_monotonic_seconds();
     int failed = o->fd >= 0 ? fsync(o->fd) : 0, code = errno;
     int mpi = o->fd < 0 ? MPI_File_sync(o->handle) : 0;
-    add_time(r, IO_PHASE_FLUSH, began);
+    io_replay_add_time(r, IO_PHASE_FLUSH, began);
     if (failed) return io_fail_errno(r->ctx.error, "fsync", r->file.path, code);
     return mpi ? io_fail_mpi(r->ctx.error, "MPI_File_sync", r->file.path, mpi) : 0;
 }
@@ -173,7 +182,7 @@ static int move_posix(io_replaying *r, int fd, bool writing, uint64_t offset, ui
         ssize_t n = writing ? pwrite(fd, r->buffer + done, length - done, (off_t)(offset + done))
                             : pread(fd, r->buffer + done, length - done, (off_t)(offset + done));
         int code = errno;
-        add_move(r, writing, began);
+        io_replay_add_move(r, writing, began);
         if (n < 0 && code == EINTR) continue;
         if (n < 0) return io_fail_errno(r->ctx.error, writing ? "pwrite" : "pread", r->file.path, code);
         if (!n && done < length)
@@ -192,27 +201,37 @@ static int write_at(MPI_File f, MPI_Offset o, void *b, int n, MPI_Datatype t, MP
 static int write_at_all(MPI_File f, MPI_Offset o, void *b, int n, MPI_Datatype t, MPI_Status *s) {
     return MPI_File_write_at_all(f, o, b, n, t, s);
 }
+/* At the shared pointer: the places follow from those of all calls before. */
+static int read_ordered(MPI_File f, MPI_Offset o, void *b, int n, MPI_Datatype t, MPI_Status *s) {
+    (void)o;
+    return MPI_File_read_ordered(f, b, n, t, s);
+}
+static int write_ordered(MPI_File f, MPI_Offset o, void *b, int n, MPI_Datatype t, MPI_Status *s) {
+    (void)o;
+    return MPI_File_write_ordered(f, b, n, t, s);
+}
 
 static const struct {
     const char *name;
     mpi_call *call;
-    bool writing;
 } mpi_calls[IO_ACTS] = {
-    [IO_ACT_READ] = {"MPI_File_read_at",      MPI_File_read_at,     false},
-    [IO_ACT_WRITE] = {"MPI_File_write_at",     write_at,             true },
-    [IO_ACT_READ_ALL] = {"MPI_File_read_at_all",  MPI_File_read_at_all, false},
-    [IO_ACT_WRITE_ALL] = {"MPI_File_write_at_all", write_at_all,         true },
+    [IO_ACT_READ] = {"MPI_File_read_at",       MPI_File_read_at    },
+    [IO_ACT_WRITE] = {"MPI_File_write_at",      write_at            },
+    [IO_ACT_READ_ALL] = {"MPI_File_read_at_all",   MPI_File_read_at_all},
+    [IO_ACT_WRITE_ALL] = {"MPI_File_write_at_all",  write_at_all        },
+    [IO_ACT_READ_ORDERED] = {"MPI_File_read_ordered",  read_ordered        },
+    [IO_ACT_WRITE_ORDERED] = {"MPI_File_write_ordered", write_ordered       },
 };
 
 static int move_mpi(io_replaying *r, MPI_File handle, const io_act *act, uint64_t offset) {
     MPI_Status status;
     int moved = 0;
-    bool writing = mpi_calls[act->kind].writing;
+    bool writing = io_act_is[act->kind].writes;
     io_now_at(r->session->world, writing ? IO_AT_WRITE : IO_AT_READ);
     double began = io_monotonic_seconds();
     int code =
         mpi_calls[act->kind].call(handle, (MPI_Offset)offset, r->buffer, (int)act->length, MPI_BYTE, &status);
-    add_move(r, writing, began);
+    io_replay_add_move(r, writing, began);
     if (code) return io_fail_mpi(r->ctx.error, mpi_calls[act->kind].name, r->file.path, code);
     MPI_Get_count(&status, MPI_BYTE, &moved);
     if ((uint64_t)moved == act->length) return 0;
@@ -221,16 +240,17 @@ static int move_mpi(io_replaying *r, MPI_File handle, const io_act *act, uint64_
 }
 
 int io_replay_move(io_replaying *r, io_logged *l, const io_act *act, uint64_t offset) {
-    io_opened *o = find(l, act->file);
-    bool writing = mpi_calls[act->kind].writing;
+    io_opened *o = io_replay_find(l, act->file);
     if (!o) return not_open(r, act);
-    if (o->fd >= 0) return move_posix(r, o->fd, writing, offset, act->length);
+    if (io_act_is[act->kind].later) return io_replay_later_begin(r, l, o->handle);
+    if (o->fd >= 0) return move_posix(r, o->fd, io_act_is[act->kind].writes, offset, act->length);
     return move_mpi(r, o->handle, act, offset);
 }
 
 void io_replay_forget(io_logged *l) {
     for (uint64_t i = 0; i < l->nopened; i++)
         if (l->opened[i].fd >= 0) close(l->opened[i].fd);
+    io_replay_later_forget(l);
     free(l->opened);
     free(l->acts);
 }

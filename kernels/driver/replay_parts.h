@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by the files of the replay: the loop over operations (replay.c), the calls (replay_calls.c), and
- * generating and verifying data (replay_bytes.c). */
+/* Shared by the files of the replay: the loop over operations (replay.c), the calls (replay_calls.c), those
+ * that end in others (replay_later.c), and generating and verifying data (replay_bytes.c). */
 #ifndef IOGAUGE_REPLAY_PARTS_H
 #define IOGAUGE_REPLAY_PARTS_H
 
@@ -14,7 +14,16 @@ typedef struct {
     uint64_t file;
     int fd;
     MPI_File handle;
+    bool writes;
 } io_opened;
+
+/* An access that ends in another call. `data`: NULL once it has. */
+typedef struct {
+    const io_act *act;
+    uint64_t offset;
+    char *data;
+    MPI_Request request;
+} io_later;
 
 /* The position of a process: an operation, and one of its calls. */
 typedef struct {
@@ -28,6 +37,9 @@ typedef struct {
     io_replay_place at;
     io_opened *opened;
     uint64_t nopened, room;
+    io_later *later; /* `made` ones have data, `begun` ones were called, `running` ones have not ended */
+    uint64_t made, begun, running, later_room;
+    uint64_t ended; /* the number of the first in `later` */
 } io_logged;
 
 typedef struct {
@@ -58,6 +70,21 @@ int io_replay_sync(io_replaying *r, io_logged *l, const io_act *act);
 int io_replay_move(io_replaying *r, io_logged *l, const io_act *act, uint64_t offset);
 void io_replay_forget(io_logged *l);
 int io_replay_communicators(io_replaying *r);
+io_opened *io_replay_find(io_logged *l, uint64_t file);
+/* The seconds since `began` were spent in a call; in one that moved data. */
+double io_replay_add_time(io_replaying *r, io_phase phase, double began);
+void io_replay_add_move(io_replaying *r, bool writing, double began);
+
+/* replay_later.c. `make`: sets the buffer, in which the caller generates the data. */
+int io_replay_later_make(io_replaying *r, io_logged *l, const io_act *act, uint64_t offset);
+int io_replay_later_begin(io_replaying *r, io_logged *l, MPI_File f);
+int io_replay_wait(io_replaying *r, io_logged *l, const io_act *act);
+/* Fails if a call is in progress for the file that is closed; NULL: for any, at the end. */
+int io_replay_none_left(io_replaying *r, const io_logged *l, const io_act *closing);
+void io_replay_later_forget(io_logged *l);
+
+/* replay.c: verifies what an access has read into the buffer. */
+void io_replay_check(io_replaying *r, const io_act *act, uint64_t offset);
 
 /* replay_bytes.c */
 #define IO_REPLAY_PIECE ((uint64_t)1 << 20)

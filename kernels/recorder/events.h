@@ -11,7 +11,8 @@
 
 /* Arguments a and b, in order: mode and processes; none; none; the group (0: all) and its processes; offset
  * and length of a lock (0: to the end); the same; the same; the view's number; on or off; its ways; the other
- * process (-1: any) and what identifies the message, twice; the direction. */
+ * process (-1: any) and what identifies the message, twice; the direction, and the sequence of the access
+ * plus one (0: the split call before it). */
 enum event_kind {
     EVENT_OPEN,
     EVENT_CLOSE,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How long the program waits for accesses that other calls began: nonblocking ones, and split collective ones
- * (mpiio.c). A wait for several is the first one's. */
+ * (mpiio.c). A wait for several has an event for each; its time is the first one's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +27,8 @@ void access_begun(MPI_Request request, const record *r, int direction) {
     awaited old;
     if (!the->most_segments) return;
     take(request, &old);
-    if (the->awaiting < EXPECTED) the->awaited[the->awaiting++] = (awaited){(uintptr_t)request, r, direction};
+    if (the->awaiting < EXPECTED)
+        the->awaited[the->awaiting++] = (awaited){(uintptr_t)request, r, direction, the->sequence - 1};
 }
 
 MPI_Request *access_before(int n, const MPI_Request request[]) {
@@ -43,13 +44,12 @@ MPI_Request *access_before(int n, const MPI_Request request[]) {
 void access_after(int n, MPI_Request *before, const MPI_Request request[], double start) {
     if (!before) return;
     double end = recorder_now();
-    bool told = false;
     recorder_lock();
     for (int i = 0; i < n && recorder_on(); i++) {
         awaited one;
         if (before[i] == request[i] || !take(before[i], &one)) continue;
-        if (!told) event_add(one.file, EVENT_WAIT, one.direction, 0, start, end);
-        told = true;
+        event_add(one.file, EVENT_WAIT, one.direction, (int64_t)one.sequence + 1, start, end);
+        start = end;
     }
     recorder_unlock();
     free(before);

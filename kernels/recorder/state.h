@@ -55,6 +55,7 @@ typedef struct {
     uintptr_t request;
     const record *file;
     int direction;
+    uint32_t sequence; /* of the access */
 } awaited;
 
 /* Of a repeat: bytes handed over for planting, wrong bytes planted, and those noticed. */

@@ -19,6 +19,7 @@ from iokernel_stacks import Stack, missing, prepared, stacks
 from recorder_runs import kernel, preload, traced
 
 from iogauge.analysis.replay import check, phases, plan, schedule, trace, what_if
+from iogauge.analysis.replay.own import COLLECTIVE
 from iogauge.analysis.replay.schedule import (
     ACT,
     CLOSE,
@@ -326,7 +327,7 @@ def test_the_programs_own_calls(kind: str, stack: Stack, tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
     loaded = trace.load(traces)
     assert [(one.level, one.own) for one in loaded.files] == [(trace.TOGETHER, True)] * 2
-    assert all(rows["together"].all() and len(rows) for rows in loaded.accesses)
+    assert all((rows["form"] & COLLECTIVE).all() and len(rows) for rows in loaded.accesses)
     waited = sum(float(rows["waited"].sum()) for rows in loaded.accesses)
     assert (waited > 0) == (kind in ("split", "later")), "of calls that end in others"
     program_seconds = check.program_seconds(loaded, trace.WRITE, phases.find(loaded))

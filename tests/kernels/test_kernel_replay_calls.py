@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A replay makes the program's own MPI-IO calls: nonblocking and split ones end where they ended,
+and a file is opened for what the program opened it for."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from iokernel_stacks import Stack, missing, prepared, stacks
+from recorder_runs import kernel, preload, traced
+from test_kernel_replay import BOTH, CLOSED, Act, write
+
+from iogauge.analysis.darshan.raw import EVENT, OPEN, WAIT, RawProcess, read_folder
+from iogauge.analysis.darshan.views import MARK
+from iogauge.analysis.replay import check, plan, schedule, trace
+
+SOURCE = Path(__file__).with_name("mpi_ways.c")
+ACCESS_MODES = 14  # MPI_MODE_RDONLY, WRONLY, RDWR
+
+
+@pytest.fixture(scope="module", params=list(stacks()))
+def stack(request: pytest.FixtureRequest) -> Stack:
+    why = missing(stacks()[request.param])
+    if why:
+        pytest.skip(why)
+    return prepared(request.param)
+
+
+@pytest.fixture(scope="module")
+def program(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp(stack.name) / "ways"
+    subprocess.run([f"mpicc.{stack.name}", SOURCE, "-o", made], check=True)
+    return made
+
+
+def ran(stack: Stack, program: Path, data: Path, words: str, traces: Path | None = None) -> None:
+    variables = preload(stack, traces, data, dxt=True) if traces else {}
+    more = [f"{key}={value}" for key, value in variables.items()]
+    environment = {k: v for k, v in stack.environment().items() if k.startswith("OMPI_")}
+    command = [*stack.launch, "-n", "2", "env", *more, str(program), str(data), *words.split()]
+    done = traced(command, environment)
+    assert done.returncode == 0, done.stderr
+
+
+def calls(processes: list[RawProcess]) -> list[list[str]]:
+    """The MPI-IO calls of each process that move data, in order; at explicit offsets, whichever
+    pointer they used."""
+    found = []
+    for process in processes:
+        made = []
+        for record in process.records:
+            if record.module == "MPI-IO":
+                for marks in record.marks:
+                    for mark in np.frombuffer(marks, MARK):
+                        made.append((mark["sequence"], process.calls[mark["call"]]))
+        names = [name.removeprefix("MPI_File_") for _, name in sorted(made)]
+        found.append([re.sub("(read|write)_all", r"\1_at_all", name) for name in names])
+    return found
+
+
+def events(processes: list[RawProcess], kind: int) -> list[list[tuple[int, int]]]:
+    return [
+        [(row[1], row[2]) for row in EVENT.iter_unpack(process.events) if row[6] == kind]
+        for process in processes
+    ]
+
+
+def replayed(stack: Stack, traces: Path, folder: Path) -> tuple[plan.Plan, Any, list[RawProcess]]:
+    """Verified, and exactly what the trace has."""
+    made = plan.make(trace.load(traces), folder / "s")
+    again = folder / "again"
+    again.mkdir()
+    run, processes = kernel(stack, again, "replay", "--schedule", str(folder / "s"), dxt=True)
+    document = run.good()
+    assert document["verification"]["verdict"] == "verified"
+    gap = float(schedule.read_header(folder / "s")["gap"])
+    found = check.compare(*check.load(folder / "s", traces, again / "traces"), gap)
+    assert found.wrong == [] and found.exact == 2 and found.said == []
+    return made, document, processes
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "records later 20 2 write", "records later 20 2 middle", "plane split 40 2 write",
+        "plane later_all 40 2 read", "records ordered 20 2 write", "records ordered 20 2 middle",
+        "records at 20 2 middle", "plane view_all 40 2 read",
+    ],
+)  # fmt: skip
+def test_the_same_calls_again(stack: Stack, program: Path, tmp_path: Path, words: str) -> None:
+    data, traces = tmp_path / "program", tmp_path / "traces"
+    data.mkdir()
+    if words.endswith("read"):
+        ran(stack, program, data, words.removesuffix("read") + "write")
+    ran(stack, program, data, words, traces)
+    log = read_folder(traces)
+    made, document, own = replayed(stack, traces, tmp_path)
+    assert [one.own for one in made.trace.files] == [True] * 2
+    assert not any("inferred" in line and "made" in line for line in made.said), made.said
+    assert calls(own) == calls(log)
+    ends = [len(some) for some in events(log, WAIT)]
+    assert [len(some) for some in events(own, WAIT)] == ends
+    assert (min(ends) > 0) == ("later" in words or "split" in words)
+    modes = [[mode & ACCESS_MODES for mode, _ in some] for some in events(log, OPEN)]
+    assert [[mode & ACCESS_MODES for mode, _ in some] for some in events(own, OPEN)] == modes
+    for side, phase in (("read", "open"), ("write", "create")):
+        if sample := document["samples"][0][side]:
+            assert sample["phases"][phase]["max"] > 0, "a file is opened for one direction"
+
+
+def test_one_wait_for_many_is_one_call(stack: Stack, program: Path, tmp_path: Path) -> None:
+    data, traces = tmp_path / "program", tmp_path / "traces"
+    data.mkdir()
+    ran(stack, program, data, "records later 20 1 write", traces)
+    found = trace.load(traces)
+    file = tmp_path / "s"
+    plan.make(found, file)
+    acts = np.frombuffer(
+        file.read_bytes()[8:], schedule.ACT, schedule.read_header(file)["each"][0][0]
+    )
+    waits = acts[acts["kind"] == schedule.WAIT]
+    assert [(int(one["offset"]), int(one["count"])) for one in waits] == [(0, 20)]
+
+
+def test_a_shared_pointer_is_at_the_places_of_its_bytes(
+    stack: Stack, program: Path, tmp_path: Path
+) -> None:
+    """Nobody can repeat which process comes first: the calls have the offsets that were seen."""
+    data, traces = tmp_path / "program", tmp_path / "traces"
+    data.mkdir()
+    ran(stack, program, data, "records shared 20 2 write", traces)
+    made, _, own = replayed(stack, traces, tmp_path)
+    assert all(name == "write_at" for some in calls(own) for name in some)
+    assert any("at a shared pointer are made without it" in line for line in made.said)
+    assert all(one.own for one in made.trace.files)
+    places = np.concatenate([made.trace.pieces(rank)[0]["offset"] for rank in range(2)])
+    assert sorted(places.tolist()) == sorted([4096 * i for i in range(40)] * 2)
+
+
+@pytest.mark.parametrize("what", ["unended", "unknown", "twice", "early"])
+def test_ends_that_do_not_fit_are_refused(stack: Stack, tmp_path: Path, what: str) -> None:
+    later, wait = schedule.MOVES[trace.own.LATER][1], schedule.WAIT
+    begun: Act = (later, 0, 0, 8, 0, 1)
+    ended: Act = (wait, 0, 0, 0, 0, 1)
+    acts = {
+        "unended": [begun],
+        "unknown": [begun, ended, (wait, 0, 1, 0, 0, 1)],
+        "twice": [begun, (later, 0, 8, 8, 0, 1), ended, ended],
+        "early": [begun, (wait, 0, 0, 0, 0, 2), (later, 0, 8, 8, 0, 1)],
+    }[what]
+    file = write(tmp_path / "s", [[BOTH, *acts, CLOSED], []], 64, "mpiio-alone")
+    data = tmp_path / "data"
+    data.mkdir()
+    run = stack.run("replay", "--schedule", str(file), "--dir", str(data))
+    says = "calls that nothing waits for" if what == "unended" else "a call that is not in progress"
+    assert run.status in (1, 2) and says in run.errors()[0], json.dumps(run.errors())
+    assert list(data.iterdir()) == []
