@@ -59,11 +59,17 @@ def of_recorder(folder: Path) -> Traced:
             f"{folder}: the traces have only counters, no single access; trace a run with "
             "-S dxt=true, or IOGAUGE_TRACE_SEGMENTS=0 in its processes' environment"
         )
+    own = sorted(one.rank for one in found if one.flags & raw.MPI and not one.flags & raw.FORKED)
+    if len(set(own)) < len(own):
+        raise AnalysisError(f"{folder}: has traces of several runs; expected a folder of each run")
     processes = max(process.rank for process in found) + 1
     traced = Traced(folder, [], [], [""] * processes, np.empty(0, ACCESS), [])
     number: dict[str, int] = {}
     tables, began = [], min(process.start for process in found)
     events: list[list[NDArray[np.void]]] = [[] for _ in range(processes)]
+    if own and len(own) < found[0].processes:
+        lost = sorted(set(range(found[0].processes)) - set(own))
+        traced.said.append(f"left out: processes without a trace: {', '.join(map(str, lost))}")
     for process in found:
         if not process.whole:
             traced.said.append(f"process {process.rank} left an incomplete trace")

@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 
 from ..darshan.raw import (
     ATOMIC,
+    CHANGED,
     CLOSE,
     HEARD,
     LOCK_READ,
     LOCK_WRITE,
+    LOOKED,
     MEET,
     MESSAGE,
     OPEN,
@@ -37,15 +39,16 @@ Numbers = NDArray[np.int64]
 ORDERING = (MEET, SEND, RECEIVE)
 ANY = -1  # all that have a message's other half
 MOST_CLOCKS = 50_000_000  # limit of the vector clocks' table
-FREE, SHARED, ALONE = 0, 1, 2
+FREE, SHARED, ALONE = 0, 1, 2  # the last two by fcntl(); 2 more: by flock()
 
 
 @dataclass
 class Order:
     """For each access, in stretches between its process's ORDERING events: from which one it may
     take effect (`first`), and in which its effect is visible to all (`last`); the same counted in
-    meetings of all processes (`epoch_first`, `epoch_last`); `lock`: FREE, SHARED or ALONE; `hold`:
-    which holding of a lock; `guard`: another file that its process has locked for itself, or -1;
+    meetings of all processes (`epoch_first`, `epoch_last`); `lock`: FREE, SHARED or ALONE, and how;
+    `hold`: which holding of a lock; `guard`: another file that its process has locked for itself,
+    and how, or -1;
     `atomic`. `sent`, `heard`: when its process first sent a message after its effect is visible,
     and last received one before it may take effect; None without messages. `unsure`: of those
     times; `unmatched`: starts and ends of calls whose partner is not known, each sorted. `known`:
@@ -86,8 +89,9 @@ class Order:
         found = (self.epoch_last[a] < self.epoch_first[b]) | (
             self.epoch_last[b] < self.epoch_first[a]
         )
-        alone = (self.lock[a] == ALONE) | (self.lock[b] == ALONE)
-        found |= (self.lock[a] > FREE) & (self.lock[b] > FREE) & alone
+        one, other = self.lock[a].astype(int), self.lock[b].astype(int)
+        alone = (one % 2 == 0) | (other % 2 == 0)
+        found |= (one > FREE) & ((one + 1) // 2 == (other + 1) // 2) & alone
         found |= (self.guard[a] >= 0) & (self.guard[a] == self.guard[b])
         found |= self.atomic[a] & self.atomic[b]
         if self.known is not None:
@@ -118,6 +122,7 @@ def of_phases(traced: Traced, phases: Phases) -> Order:
 def of_events(traced: Traced) -> Order:
     """From the meetings, locks, opens, closes and syncs that the recorder logged."""
     assert traced.events is not None
+    _waits_for_paths(traced.events)
     rows, n = traced.accesses, len(traced.accesses)
     first, last = np.zeros(n, np.int64), np.zeros(n, np.int64)
     order = Order(
@@ -152,8 +157,23 @@ def of_events(traced: Traced) -> Order:
     return order
 
 
+def _waits_for_paths(all_: list[NDArray[np.void]]) -> None:
+    """A path that one process changed and another one looked up may be a message between them."""
+    ranks: dict[int, dict[int, set[int]]] = {CHANGED: defaultdict(set), LOOKED: defaultdict(set)}
+    for rank, events in enumerate(all_):
+        for kind, of in ranks.items():
+            for path in np.unique(events["b"][events["kind"] == kind]).tolist():
+                of[path].add(rank)
+    for kind, other, way in ((CHANGED, LOOKED, SENT), (LOOKED, CHANGED, HEARD)):
+        for rank, events in enumerate(all_):
+            paths = [path for path, of in ranks[other].items() if of - {rank}]
+            these = (events["kind"] == kind) & np.isin(events["b"], paths)
+            events["kind"][these], events["a"][these] = MESSAGE, way
+
+
 def _messages(order: Order, traced: Traced) -> None:
-    """The nearest messages around each access. A meeting is both: it may be part of a chain."""
+    """The nearest messages around each access. A meeting of some processes is both: it may be part
+    of a chain. Out of a meeting of all, nothing comes before all have arrived."""
     assert traced.events is not None
     rows = traced.accesses
     order.unsure = np.inf if traced.unsure is None else traced.unsure
@@ -161,7 +181,7 @@ def _messages(order: Order, traced: Traced) -> None:
     for rank, events in enumerate(traced.events):
         ways = np.zeros(len(events), np.int64)
         for kind, way in ((MEET, SENT | HEARD), (SEND, SENT), (RECEIVE, HEARD)):
-            ways[events["kind"] == kind] = way
+            ways[(events["kind"] == kind) & ((kind != MEET) | (events["a"] != 0))] = way
         ways = np.where(events["kind"] == MESSAGE, events["a"], ways)
         sent, heard = events[ways & SENT > 0], events[ways & HEARD > 0]
         mine = np.flatnonzero(rows["process"] == rank)
@@ -219,9 +239,10 @@ def _locks(order: Order, mine: Numbers, about: NDArray[np.void], rows: NDArray[n
     mine, at = mine[at >= 0], at[at >= 0]
     kind, low, length = (locks[name][at] for name in ("kind", "a", "b"))
     end = rows["offset"][mine] + rows["length"][mine]
-    held = (rows["offset"][mine] >= low) & ((length == 0) | (end <= low + length))
+    held = (rows["offset"][mine] >= low) & ((length <= 0) | (end <= low + length))
     held &= kind != UNLOCK
-    order.lock[mine] = np.where(held, np.where(kind == LOCK_WRITE, ALONE, SHARED), FREE)
+    how = np.where(kind == LOCK_WRITE, ALONE, SHARED) + 2 * (length < 0)
+    order.lock[mine] = np.where(held, how, FREE)
     order.hold[mine] = np.where(held, locks["sequence"][at], -1)
 
 
@@ -230,9 +251,10 @@ def _guards(order: Order, mine: Numbers, events: NDArray[np.void], rows: NDArray
     locks = events[np.isin(events["kind"], (LOCK_READ, LOCK_WRITE, UNLOCK))]
     for file in np.unique(locks["file"][locks["file"] >= 0]):
         of = locks[locks["file"] == file]
-        held = np.append(False, (of["kind"] == LOCK_WRITE) & (of["a"] == 0) & (of["b"] == 0))
-        inside = held[np.searchsorted(of["sequence"], rows["sequence"][mine])]
-        order.guard[mine[inside & (rows["file"][mine] != file)]] = file
+        held = np.append(False, (of["kind"] == LOCK_WRITE) & (of["a"] == 0) & (of["b"] <= 0))
+        at = np.searchsorted(of["sequence"], rows["sequence"][mine])
+        inside = held[at] & (rows["file"][mine] != file)
+        order.guard[mine[inside]] = 2 * file + (np.append(0, of["b"] < 0)[at][inside])
 
 
 class _Clocks:

@@ -24,12 +24,15 @@ MARK = struct.Struct("=qII")
 EVENT = struct.Struct("=QqqddIHH")
 NAME = struct.Struct("=48s")
 (OPEN, CLOSE, SYNC, MEET, LOCK_READ, LOCK_WRITE, UNLOCK, VIEW, ATOMIC, MESSAGE, SEND, RECEIVE,
- WAIT) = range(13)  # fmt: skip
+ WAIT, CHANGED, LOOKED) = range(15)  # fmt: skip
 SENT, HEARD = 1, 2  # of a MESSAGE
 
 
 class BrokenTraceError(AnalysisError):
     """A file is not a trace, or is truncated."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what}; copy it again, or trace the program anew with this recorder")
 
 
 @dataclass

@@ -21,6 +21,7 @@ from iogauge.common.run_folder import DOCUMENT, TRACE
 from . import formats, options
 
 PAGE = "trace.html"
+CALLS = ("phase", "call", "process", "calls", "seconds", *calls.QUANTILES)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_output(parser)
     formats.add_format(parser, "the ledger (and write no page)")
     add("--html", type=options.out_file, help=f"the page (default: RUN/{PAGE}, or a new LOG.html)")
+    add("--calls", action="store_true", help="with --csv: seconds of single calls, instead of the "
+        "ledger or the layers")  # fmt: skip
     add("--no-summary", action="store_true", help="skip PyDarshan's summary (some seconds)")
 
 
@@ -46,6 +49,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         found = as_json(traced.ledger, traced.judgement)
         formats.write_json({**found, **_calls(traced.singly, traced.log)})
+    elif args.csv and args.calls:
+        formats.write_csv(_calls(traced.singly, traced.log)["calls"], CALLS)
     elif args.csv:
         formats.write_csv(_layers(traced.ledger), ())
     else:
@@ -70,6 +75,8 @@ def run_alone(args: argparse.Namespace, log: Log) -> int:
     if args.json:
         formats.write_json({"recorder": log.recorder, "processes": log.processes, "layers": found,
                             **_calls(singly, log)})  # fmt: skip
+    elif args.csv and args.calls:
+        formats.write_csv(_calls(singly, log)["calls"], CALLS)
     elif args.csv:
         cells = ("name", "files", "read", "written", "reading", "writing", "other")
         formats.write_csv([{name: row[name] for name in cells} for row in found], ())

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "paths.h"
 #include "state.h"
 
 /* Grows a list by at least one entry; NULL on failure. */
@@ -16,7 +17,8 @@ static void *room_for_one(void *list, size_t used, size_t *room, size_t each) {
 
 void event_add(const record *r, int kind, int64_t a, int64_t b, double start, double end) {
     recorder *the = recorder_state();
-    bool of_file = kind != EVENT_MEET && kind != EVENT_MESSAGE && kind != EVENT_SEND && kind != EVENT_RECEIVE;
+    bool of_file = kind != EVENT_MEET && kind != EVENT_MESSAGE && kind != EVENT_SEND &&
+                   kind != EVENT_RECEIVE && kind != EVENT_CHANGED && kind != EVENT_LOOKED;
     if (!the->most_segments || (!r && of_file)) return;
     event_list *all = &the->events;
     event *larger = all->used < the->most_segments
@@ -37,16 +39,34 @@ void event_add(const record *r, int kind, int64_t a, int64_t b, double start, do
                                   (uint16_t)(r ? r->module : MODULE_MPIIO)};
 }
 
-/* All between two accesses become one. */
-void event_message(int ways, double start, double end) {
+/* The last event, if it is of this kind and nothing came after it. */
+static event *last_of(int kind) {
     const recorder *the = recorder_state();
     event *last = the->events.used ? &the->events.entry[the->events.used - 1] : NULL;
-    if (!last || last->kind != EVENT_MESSAGE || last->sequence + 1 != the->sequence) {
+    return last && last->kind == kind && last->sequence + 1 == the->sequence ? last : NULL;
+}
+
+/* All between two accesses become one. */
+void event_message(int ways, double start, double end) {
+    event *last = last_of(EVENT_MESSAGE);
+    if (!last) {
         event_add(NULL, EVENT_MESSAGE, ways, 0, start, end);
         return;
     }
     last->a |= ways;
     last->end = end;
+}
+
+void event_path(int kind, const char *path, double start, double end) {
+    const recorder *the = recorder_state();
+    char clean[RECORDER_PATH];
+    if (!path_clean(path, clean) || !path_wanted(the->include, clean)) return;
+    int64_t key = (int64_t)record_id(clean);
+    event *last = last_of(kind);
+    if (last && last->b == key)
+        last->end = end; /* asked in a loop */
+    else
+        event_add(NULL, kind, 0, key, start, end);
 }
 
 void event_view(const record *r, view *v, double start, double end) {

@@ -10,9 +10,10 @@
 #include "recorder.h"
 
 /* Arguments a and b, in order: mode and processes; none; none; the group (0: all) and its processes; offset
- * and length of a lock (0: to the end); the same; the same; the view's number; on or off; its ways; the other
- * process (-1: any) and what identifies the message, twice; the direction, and the sequence of the access
- * plus one (0: the split call before it). */
+ * and length of a lock (0: to the end, WHOLE_FILE: by flock(), which knows nothing of fcntl()'s locks); the
+ * same; the same; the view's number; on or off; its ways; the other process (-1: any) and what identifies the
+ * message, twice; the direction, and the sequence of the access plus one (0: the split call before it); none
+ * and what identifies the path, twice. */
 enum event_kind {
     EVENT_OPEN,
     EVENT_CLOSE,
@@ -26,8 +27,11 @@ enum event_kind {
     EVENT_MESSAGE, /* a call that may order processes */
     EVENT_SEND,
     EVENT_RECEIVE,
-    EVENT_WAIT /* for an access that a call had begun */
+    EVENT_WAIT,    /* for an access that a call had begun */
+    EVENT_CHANGED, /* a path came, went or moved */
+    EVENT_LOOKED   /* whether a path is there */
 };
+enum { WHOLE_FILE = -1 };
 
 typedef struct {
     uint64_t file; /* 0: none */
@@ -61,6 +65,8 @@ void event_add(const record *r, int kind, int64_t a, int64_t b, double start, do
 /* The ways in which calls may order: what others do later, what they did before. */
 enum { MESSAGE_OUT = 1, MESSAGE_IN = 2, MESSAGE_BOTH = MESSAGE_OUT | MESSAGE_IN };
 void event_message(int ways, double start, double end);
+/* Another process may wait for a path to come or go. */
+void event_path(int kind, const char *path, double start, double end);
 /* Takes ownership of the view's pieces. */
 void event_view(const record *r, view *v, double start, double end);
 

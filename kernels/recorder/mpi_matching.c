@@ -35,7 +35,9 @@ int message_process(MPI_Comm comm, int rank) {
         (int (*)(MPI_Group, int, const int *, MPI_Group, int *))recorder_next("PMPI_Group_translate_ranks");
     int (*release)(MPI_Group *) = (int (*)(MPI_Group *))recorder_next("PMPI_Group_free");
     MPI_Group mine, all;
-    int found = -2;
+    int (*get_size)(MPI_Comm, int *) = (int (*)(MPI_Comm, int *))recorder_next("PMPI_Comm_size");
+    int found = -2, size = 0;
+    if (get_size(comm, &size) != MPI_SUCCESS || rank < 0 || rank >= size) return -2;
     group_of(comm, &mine);
     group_of(MPI_COMM_WORLD, &all);
     if (translate(mine, 1, &rank, all, &found) != MPI_SUCCESS || found < 0) found = -2;
@@ -51,6 +53,8 @@ void message_communicator(MPI_Comm parent, MPI_Comm made, int result) {
     recorder *the = recorder_state();
     communicator *from = find(parent);
     uint64_t identity = from ? mixed(from->identity + mixed(++from->made)) : 0;
+    communicator *old = made == MPI_COMM_NULL ? NULL : find(made); /* freed by a call that was not seen */
+    if (old) *old = the->communicator[--the->communicators];
     if (identity && made != MPI_COMM_NULL && the->communicators < COMMUNICATORS)
         the->communicator[the->communicators++] = (communicator){(uintptr_t)made, identity, 0};
     recorder_unlock();
@@ -77,20 +81,20 @@ static bool forget(uintptr_t request, uintptr_t *comm) {
     return false;
 }
 
-void message_expect(MPI_Request request, MPI_Comm comm, int result) {
-    if (result != MPI_SUCCESS || recorder_depth || !recorder_on() || !recorder_wants_segments()) return;
+void message_expect(uintptr_t handle, MPI_Comm comm, int result) {
+    if (!message_wanted(result)) return;
     recorder_lock();
     recorder *the = recorder_state();
-    forget((uintptr_t)request, NULL);
+    forget(handle, NULL);
     if (the->expecting < EXPECTED)
-        the->expected[the->expecting++] = (expected_message){(uintptr_t)request, (uintptr_t)comm};
+        the->expected[the->expecting++] = (expected_message){handle, (uintptr_t)comm};
     recorder_unlock();
 }
 
-bool message_take(MPI_Request request, MPI_Comm *comm) {
+bool message_take(uintptr_t handle, MPI_Comm *comm) {
     uintptr_t of;
     recorder_lock();
-    bool found = forget((uintptr_t)request, &of);
+    bool found = forget(handle, &of);
     recorder_unlock();
     if (found) *comm = (MPI_Comm)of;
     return found;

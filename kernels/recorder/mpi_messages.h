@@ -3,6 +3,7 @@
 #ifndef RECORDER_MPI_MESSAGES_H
 #define RECORDER_MPI_MESSAGES_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,11 +17,41 @@ int message_process(MPI_Comm comm, int rank);
 void message_communicator(MPI_Comm parent, MPI_Comm made, int result);
 void message_communicator_freed(MPI_Comm comm);
 
-void message_expect(MPI_Request request, MPI_Comm comm, int result);
+/* A receive in progress: its request, or the handle of a message that a probe took. */
+void message_expect(uintptr_t handle, MPI_Comm comm, int result);
 /* True once for each expected one. */
-bool message_take(MPI_Request request, MPI_Comm *comm);
+bool message_take(uintptr_t handle, MPI_Comm *comm);
 /* Nothing is expected of these any more. */
 void message_forget(int n, const MPI_Request request[]);
+
+/* mpi_messages.c. Is a call of this result recorded? */
+bool message_wanted(int result);
+/* A call that may order processes, in these `ways` (events.h). */
+void message_ordered(int ways, int result, double start);
+/* A message (EVENT_SEND or EVENT_RECEIVE). `other`: ALL_OTHERS for a rooted collective call; `tag`: below 0
+ * for a collective call. */
+enum { ALL_OTHERS = INT_MIN };
+void message_passed(int kind, MPI_Comm comm, int other, int tag, int result, double start);
+
+#define WRAP_MESSAGE(NAME, WAYS, PARAMETERS, ARGUMENTS)                                                      \
+    EXPORT int P##NAME PARAMETERS {                                                                          \
+        NEXT_MPI(NAME, PARAMETERS);                                                                          \
+        double start = recorder_now();                                                                       \
+        int result = next ARGUMENTS;                                                                         \
+        message_ordered(WAYS, result, start);                                                                \
+        return result;                                                                                       \
+    }                                                                                                        \
+    BOTH_NAMES(NAME, PARAMETERS)
+
+#define WRAP_CALL(NAME, PARAMETERS, ARGUMENTS, AFTER)                                                        \
+    EXPORT int P##NAME PARAMETERS {                                                                          \
+        NEXT_MPI(NAME, PARAMETERS);                                                                          \
+        double start = recorder_now();                                                                       \
+        int result = next ARGUMENTS;                                                                         \
+        AFTER;                                                                                               \
+        return result;                                                                                       \
+    }                                                                                                        \
+    BOTH_NAMES(NAME, PARAMETERS)
 
 /* mpi_waits.c. A call began an access that ends when the program waits for it; with the lock held. */
 void access_begun(MPI_Request request, const record *r, int direction);

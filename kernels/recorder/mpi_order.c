@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls that no process leaves before all processes of the group have arrived, so that earlier accesses of
  * the others are complete. Blocking calls of a group occur in the same order on all of its processes, so the
- * group and a count identify them. mpi_messages.c has what orders less. */
+ * group and a count identify them. mpi_collectives.c has what orders less. */
 #include "events.h"
-#include "mpi_handles.h"
+#include "mpi_messages.h"
 #include "state.h"
 
 static uint64_t mixed(uint64_t x) {
@@ -35,30 +35,31 @@ static int64_t name_of(MPI_Comm comm, int *processes) {
     return (int64_t)(sum >> 1 | 1);
 }
 
+static bool between_groups(MPI_Comm comm) {
+    int (*is_inter)(MPI_Comm, int *) = (int (*)(MPI_Comm, int *))recorder_next("PMPI_Comm_test_inter");
+    int inter = 1;
+    return is_inter(comm, &inter) != MPI_SUCCESS || inter;
+}
+
 static bool all_give(const int elements[], MPI_Comm comm) {
     int (*get_size)(MPI_Comm, int *) = (int (*)(MPI_Comm, int *))recorder_next("PMPI_Comm_size");
-    int (*is_inter)(MPI_Comm, int *) = (int (*)(MPI_Comm, int *))recorder_next("PMPI_Comm_test_inter");
-    int processes = 0, inter = 1;
-    if (is_inter(comm, &inter) != MPI_SUCCESS || inter) return false;
+    int processes = 0;
+    if (between_groups(comm)) return false;
     get_size(comm, &processes);
     for (int i = 0; i < processes; i++)
         if (!elements[i]) return false;
     return true;
 }
 
-/* Without elements, processes need not wait. */
+/* Without elements, processes need not wait; between two groups, not for their own. */
 static void met(MPI_Comm comm, int elements, int result, double start) {
     if (result != MPI_SUCCESS || !recorder_on() || !recorder_wants_segments()) return;
     double end = recorder_now();
-    if (!elements) {
-        recorder_lock();
-        if (!recorder_depth && recorder_on()) event_message(MESSAGE_BOTH, start, end);
-        recorder_unlock();
+    if (!elements || between_groups(comm)) {
+        message_ordered(MESSAGE_BOTH, result, start);
         return;
     }
-    int (*is_inter)(MPI_Comm, int *) = (int (*)(MPI_Comm, int *))recorder_next("PMPI_Comm_test_inter");
-    int inter = 1, processes = 0;
-    if (is_inter(comm, &inter) != MPI_SUCCESS || inter) return;
+    int processes = 0;
     int64_t group = name_of(comm, &processes);
     if (processes < 2) return;
     recorder_lock();
@@ -90,3 +91,6 @@ WRAP_MEETING(MPI_Allgatherv, all_give(m, comm),
 WRAP_MEETING(MPI_Alltoall, m,
              (const void *in, int n, MPI_Datatype type, void *out, int m, MPI_Datatype to, MPI_Comm comm),
              (in, n, type, out, m, to, comm));
+WRAP_MEETING(MPI_Reduce_scatter_block, n,
+             (const void *in, void *out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+             (in, out, n, type, op, comm));

@@ -84,7 +84,21 @@ void posix_moved(const char *call, int direction, int fd, int64_t offset, const 
     recorder_unlock();
 }
 
+void posix_path(const char *path, int folder, bool looked, bool changed, double start) {
+    if (!path || !*path || recorder_depth || !recorder_on() || !recorder_wants_segments()) return;
+    int code = errno;
+    char joined[RECORDER_PATH];
+    double end = recorder_now();
+    path = path_at(folder, path, joined);
+    recorder_lock();
+    if (looked && recorder_on()) event_path(EVENT_LOOKED, path, start, end);
+    if (changed && recorder_on()) event_path(EVENT_CHANGED, path, start, end);
+    recorder_unlock();
+    errno = code;
+}
+
 void posix_opened(const char *path, int folder, int flags, int mode, int fd, double start) {
+    posix_path(path, folder, !(flags & O_CREAT) || flags & O_EXCL, flags & O_CREAT && fd >= 0, start);
     if (fd < 0 || !recorder_on()) return;
     int code = errno;
     char joined[RECORDER_PATH];

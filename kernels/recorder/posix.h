@@ -23,6 +23,8 @@ void posix_moved(const char *call, int direction, int fd, int64_t offset, const 
 /* Before a read. */
 void posix_first_read(int fd);
 void posix_opened(const char *path, int folder, int flags, int mode, int fd, double start);
+/* Calls by which processes may wait for each other: a path was looked up, a path changed. */
+void posix_path(const char *path, int folder, bool looked, bool changed, double start);
 void posix_duplicated(int fd, int copy, double start);
 void posix_counted(int fd, int counter, double start);
 

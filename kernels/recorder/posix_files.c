@@ -132,7 +132,7 @@ EXPORT int flock(int fd, int operation) {
                      what == LOCK_UN   ? EVENT_UNLOCK
                      : what == LOCK_SH ? EVENT_LOCK_READ
                                        : EVENT_LOCK_WRITE,
-                     0, 0, start);
+                     0, WHOLE_FILE, start);
     return result;
 }
 
@@ -197,6 +197,7 @@ WRAP_SEEK(lseek64, off64_t)
 COUNTED(WRAP_COUNTED)
 
 static void looked_at(const char *path, int result, double start) {
+    posix_path(path, AT_FDCWD, true, false, start);
     if (result || !recorder_on()) return;
     recorder_lock();
     record *r = recorder_on() ? recorder_record(MODULE_POSIX, path) : NULL;
@@ -250,6 +251,8 @@ EXPORT int rename(const char *from, const char *to) {
     NEXT(int, rename, (const char *, const char *));
     double start = recorder_now();
     int result = next(from, to);
+    posix_path(from, AT_FDCWD, false, !result, start);
+    posix_path(to, AT_FDCWD, false, !result, start);
     if (!result && recorder_on()) renamed(from, to, start);
     return result;
 }
@@ -259,6 +262,7 @@ EXPORT int unlink(const char *path) {
     NEXT(int, unlink, (const char *));
     double start = recorder_now();
     int result = next(path);
+    posix_path(path, AT_FDCWD, true, !result, start);
     if (result || !recorder_on()) return result;
     double end = recorder_now();
     recorder_lock();
@@ -267,6 +271,35 @@ EXPORT int unlink(const char *path) {
     recorder_unlock();
     return result;
 }
+
+/* X(result, name, parameters, arguments, directory, does it look a path up, does it change it): not counted
+ */
+#define ON_PATHS(X)                                                                                          \
+    X(int, access, (const char *path, int how), (path, how), AT_FDCWD, true, false)                          \
+    X(int, faccessat, (int folder, const char *path, int how, int flags), (folder, path, how, flags),        \
+      folder, true, false)                                                                                   \
+    X(int, fstatat, (int folder, const char *path, struct stat *s, int flags), (folder, path, s, flags),     \
+      folder, true, false)                                                                                   \
+    X(int, fstatat64, (int folder, const char *path, struct stat64 *s, int flags), (folder, path, s, flags), \
+      folder, true, false)                                                                                   \
+    X(int, mkdir, (const char *path, mode_t mode), (path, mode), AT_FDCWD, true, !result)                    \
+    X(int, rmdir, (const char *path), (path), AT_FDCWD, true, !result)                                       \
+    X(int, link, (const char *from, const char *path), (from, path), AT_FDCWD, true, !result)                \
+    X(int, symlink, (const char *from, const char *path), (from, path), AT_FDCWD, true, !result)             \
+    X(FILE *, fopen, (const char *path, const char *mode), (path, mode), AT_FDCWD, true,                     \
+      result && *mode != 'r')                                                                                \
+    X(FILE *, fopen64, (const char *path, const char *mode), (path, mode), AT_FDCWD, true,                   \
+      result && *mode != 'r')
+
+#define WRAP_ON_PATH(RESULT, NAME, PARAMETERS, ARGUMENTS, FOLDER, LOOKED, CHANGED)                           \
+    EXPORT RESULT NAME PARAMETERS {                                                                          \
+        NEXT(RESULT, NAME, PARAMETERS);                                                                      \
+        double start = recorder_now();                                                                       \
+        RESULT result = next ARGUMENTS;                                                                      \
+        posix_path(path, FOLDER, LOOKED, CHANGED, start);                                                    \
+        return result;                                                                                       \
+    }
+ON_PATHS(WRAP_ON_PATH)
 
 /* Exits that run no destructors. */
 #define WRAP_EXIT(NAME)                                                                                      \

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "mpi_check.h"
@@ -18,11 +19,14 @@
 #define WORLD MPI_COMM_WORLD
 #define ANY MPI_STATUS_IGNORE
 
-static char token = 'a', all[3];
+static char token = 'a', all[3], around[2];
+static int me;
 static int counts[3] = {1, 1, 1}, places[3] = {0, 1, 2};
 static const char *kind;
-static MPI_Comm other, pair;
-static MPI_Request request = MPI_REQUEST_NULL;
+static MPI_Comm other, pair, late, grid, between; /* late: of 1 and 2; between: of 0, and of 1 and 2 */
+static MPI_Win window;
+static MPI_Request request = MPI_REQUEST_NULL, two[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+static char *shared, flag[4096], moved[4096], own[4096];
 
 static bool is(const char *name) { return !strcmp(kind, name); }
 static void give(int to, int tag, MPI_Comm comm) { CHECK(MPI_Send(&token, 1, MPI_BYTE, to, tag, comm)); }
@@ -48,18 +52,88 @@ static void collective(void) {
     } else if (is("ibarrier")) {
         CHECK(MPI_Ibarrier(WORLD, &request));
         CHECK(MPI_Wait(&request, ANY));
-    }
+    } else if (is("ibarrier-tested")) {
+        CHECK(MPI_Ibarrier(WORLD, &request));
+        for (int done = 0; !done;) CHECK(MPI_Test(&request, &done, ANY));
+    } else if (is("iallgather")) {
+        CHECK(MPI_Iallgather(&token, 1, MPI_BYTE, all, 1, MPI_BYTE, WORLD, &request));
+        CHECK(MPI_Wait(&request, ANY));
+    } else if (is("reduce-scatter"))
+        CHECK(MPI_Reduce_scatter_block(all, &token, 1, MPI_BYTE, MPI_BOR, WORLD));
+    else if (is("neighbors"))
+        CHECK(MPI_Neighbor_allgather(&token, 1, MPI_BYTE, around, 1, MPI_BYTE, grid));
+    else if (is("scan"))
+        CHECK(MPI_Scan(&token, all, 1, MPI_BYTE, MPI_BOR, WORLD));
+    else if (is("barrier-between"))
+        CHECK(MPI_Barrier(between));
+    else if (is("fence"))
+        CHECK(MPI_Win_fence(0, window));
+    else if (is("ring"))
+        CHECK(MPI_Sendrecv_replace(&token, 1, MPI_BYTE, (me + 1) % 3, 1, (me + 2) % 3, 1, WORLD, ANY));
+    else if (is("wrong-ring"))
+        CHECK(MPI_Sendrecv_replace(&token, 1, MPI_BYTE, (me + 2) % 3, 1, (me + 1) % 3, 1, WORLD, ANY));
+    else if (is("barrier-of-others") && me)
+        CHECK(MPI_Barrier(late));
+}
+
+static void make(const char *path) {
+    int fd = open(path, O_WRONLY | O_CREAT, 0666);
+    if (fd < 0 || close(fd)) MPI_Abort(WORLD, 4);
+}
+
+static void group_of_one(int rank, MPI_Group *group) {
+    MPI_Group world;
+    CHECK(MPI_Comm_group(WORLD, &world));
+    CHECK(MPI_Group_incl(world, 1, &rank, group));
+}
+
+/* A message that process 1 did not ask for first. */
+static const char *const messages[] = {
+    "send",        "wildcard",   "waited", "waited-all", "late-wait",   "tested",     "waited-any",
+    "waited-some", "tested-all", "probed", "taken",      "taken-later", "persistent", "cancelled",
+};
+
+static bool is_message(void) {
+    for (size_t i = 0; i < sizeof messages / sizeof *messages; i++)
+        if (is(messages[i])) return true;
+    return false;
 }
 
 static void before(void) {
     if (is("other-tag")) give(1, 1, WORLD);
     if (is("other-communicator")) give(1, 1, other);
     if (is("early-send")) CHECK(MPI_Isend(&token, 1, MPI_BYTE, 1, 1, WORLD, &request));
+    if (is("other-waited")) give(1, 2, WORLD);
+    if (is("early-ibarrier")) CHECK(MPI_Ibarrier(WORLD, &request));
+    if (is("early-file")) make(flag);
+    if (is("own-files")) make(own);
+    if (is("lock-by-file"))
+        while (mkdir(flag, 0777)) continue;
 }
 
 static void after(void) {
-    if (is("send") || is("wildcard") || is("waited") || is("waited-all") || is("late-wait"))
-        give(1, 1, WORLD);
+    if (is_message() || is("other-waited")) give(1, 1, WORLD);
+    if (is("on-grid")) give(1, 1, grid);
+    if (is("sent-between")) give(1, 1, between);
+    if (is("early-ibarrier")) CHECK(MPI_Wait(&request, ANY));
+    if (is("file")) make(flag);
+    if (is("moved-file")) {
+        make(moved);
+        if (rename(moved, flag)) MPI_Abort(WORLD, 4);
+    }
+    if (is("lock-by-file") && rmdir(flag)) MPI_Abort(WORLD, 4);
+    if (is("posted")) {
+        MPI_Group to;
+        group_of_one(1, &to);
+        CHECK(MPI_Win_start(to, 0, window));
+        CHECK(MPI_Put(&token, 1, MPI_BYTE, 1, 0, 1, MPI_BYTE, window));
+        CHECK(MPI_Win_complete(window));
+    }
+    if (is("flushed")) {
+        CHECK(MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, window));
+        CHECK(MPI_Accumulate(&token, 1, MPI_BYTE, 1, 0, 1, MPI_BYTE, MPI_REPLACE, window));
+        CHECK(MPI_Win_unlock(1, window));
+    }
     if (is("isend")) CHECK(MPI_Isend(&token, 1, MPI_BYTE, 1, 1, WORLD, &request));
     if (is("isend") || is("early-send")) CHECK(MPI_Wait(&request, ANY));
     if (is("sendrecv")) CHECK(MPI_Sendrecv(&token, 1, MPI_BYTE, 1, 1, all, 1, MPI_BYTE, 1, 1, WORLD, ANY));
@@ -71,9 +145,57 @@ static void after(void) {
     if (is("answer")) take(1, 1, WORLD);
 }
 
+/* Ways to receive a message, or to notice that process 0 has come so far. */
+static void arrive_later(void) {
+    MPI_Message message;
+    MPI_Group from;
+    int done = 0, which[2];
+    bool tested = is("tested") || is("tested-all"), some = is("waited-some"), any = is("waited-any");
+    if (tested || some || any || is("other-waited")) CHECK(MPI_Irecv(all, 1, MPI_BYTE, 0, 1, WORLD, &two[0]));
+    if (is("other-waited")) CHECK(MPI_Irecv(all + 1, 1, MPI_BYTE, 0, 2, WORLD, &two[1]));
+    if (is("tested"))
+        while (!done) CHECK(MPI_Test(&two[0], &done, ANY));
+    if (is("tested-all"))
+        while (!done) CHECK(MPI_Testall(2, two, &done, MPI_STATUSES_IGNORE));
+    if (some) CHECK(MPI_Waitsome(2, two, &done, which, MPI_STATUSES_IGNORE));
+    if (any) CHECK(MPI_Waitany(2, two, which, ANY));
+    if (is("other-waited")) CHECK(MPI_Wait(&two[1], ANY));
+    if (is("probed"))
+        while (!done) CHECK(MPI_Iprobe(0, 1, WORLD, &done, ANY));
+    if (is("probed") || is("cancelled")) take(0, 1, WORLD);
+    if (is("taken") || is("taken-later")) CHECK(MPI_Mprobe(0, 1, WORLD, &message, ANY));
+    if (is("taken")) CHECK(MPI_Mrecv(&token, 1, MPI_BYTE, &message, ANY));
+    if (is("taken-later")) CHECK(MPI_Imrecv(all, 1, MPI_BYTE, &message, &request));
+    if (is("taken-later")) CHECK(MPI_Wait(&request, ANY));
+    if (is("persistent")) {
+        CHECK(MPI_Recv_init(all, 1, MPI_BYTE, 0, 1, WORLD, &request));
+        CHECK(MPI_Start(&request));
+        CHECK(MPI_Wait(&request, ANY));
+    }
+    if (is("on-grid")) take(0, 1, grid);
+    if (is("early-ibarrier")) CHECK(MPI_Ibarrier(WORLD, &request));
+    if (is("early-ibarrier")) CHECK(MPI_Wait(&request, ANY));
+    if (is("file") || is("moved-file") || is("early-file"))
+        while (access(flag, F_OK)) continue;
+    if (is("own-files")) make(own);
+    if (is("lock-by-file"))
+        while (mkdir(flag, 0777)) continue;
+    if (is("posted")) {
+        group_of_one(0, &from);
+        CHECK(MPI_Win_post(from, 0, window));
+        CHECK(MPI_Win_wait(window));
+    }
+    while (is("flushed") && *all != 'a') {
+        CHECK(MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, window));
+        CHECK(MPI_Fetch_and_op(&token, all, MPI_BYTE, 1, 0, MPI_NO_OP, window));
+        CHECK(MPI_Win_unlock(1, window));
+    }
+}
+
 static void arrive(void) {
     if (is("send") || is("isend") || is("other-tag") || is("early-send")) take(0, 1, WORLD);
     if (is("wildcard")) take(MPI_ANY_SOURCE, MPI_ANY_TAG, WORLD);
+    arrive_later();
     if (is("waited") || is("waited-all") || is("late-wait"))
         CHECK(MPI_Irecv(all, 1, MPI_BYTE, 0, 1, WORLD, &request));
     if (is("waited")) CHECK(MPI_Wait(&request, ANY));
@@ -81,7 +203,7 @@ static void arrive(void) {
     if (is("sendrecv")) CHECK(MPI_Sendrecv(&token, 1, MPI_BYTE, 0, 1, all, 1, MPI_BYTE, 0, 1, WORLD, ANY));
     if (is("duplicate") || is("other-communicator")) take(0, 1, other);
     if (is("split")) take(0, 1, pair);
-    if (is("chain")) take(2, 1, WORLD);
+    if (is("chain") || is("sent-between")) take(2, 1, WORLD);
     if (is("answer")) give(0, 1, WORLD);
 }
 
@@ -89,6 +211,8 @@ static void leave(void) {
     if (is("late-wait")) CHECK(MPI_Wait(&request, ANY));
     if (is("other-tag")) take(0, 2, WORLD);
     if (is("other-communicator")) take(0, 1, WORLD);
+    if (is("other-waited")) CHECK(MPI_Wait(&two[0], ANY));
+    if (is("lock-by-file") && rmdir(flag)) MPI_Abort(WORLD, 4);
 }
 
 static void lock(int fd, int guard, short how) {
@@ -97,7 +221,9 @@ static void lock(int fd, int guard, short how) {
     if (is("flock")) status = flock(fd, how == F_UNLCK ? LOCK_UN : LOCK_EX);
     if (is("lock-file")) status = flock(guard, how == F_UNLCK ? LOCK_UN : LOCK_EX);
     if (is("shared-locks")) status = flock(fd, how == F_UNLCK ? LOCK_UN : LOCK_SH);
-    if (is("record-lock")) status = fcntl(fd, F_SETLKW, &range);
+    if (is("record-lock") || (is("mixed-locks") && me)) status = fcntl(fd, F_SETLKW, &range);
+    if (is("mixed-locks") && !me) status = flock(fd, how == F_UNLCK ? LOCK_UN : LOCK_EX);
+    if (is("lock-of-half")) range.l_len = BYTES, status = fcntl(fd, F_SETLKW, &range);
     if (is("ofd-lock")) status = fcntl(fd, F_OFD_SETLKW, &range);
     if (status) MPI_Abort(WORLD, 3);
 }
@@ -108,6 +234,26 @@ static void put(int fd, int guard) {
     lock(fd, guard, F_UNLCK);
 }
 
+/* Requests that are never complete, and communicators of other kinds. */
+static void prepare(const char *path) {
+    int lengths[] = {3}, around_it[] = {1};
+    MPI_Comm half;
+    snprintf(flag, sizeof flag, "%s.flag", path);
+    snprintf(moved, sizeof moved, "%s.moved", path);
+    snprintf(own, sizeof own, "%s.own-%d", path, me);
+    CHECK(MPI_Comm_split(WORLD, me > 0, me, &half));
+    CHECK(MPI_Intercomm_create(half, 0, WORLD, me ? 0 : 1, 9, &between));
+    CHECK(MPI_Cart_create(WORLD, 1, lengths, around_it, 0, &grid));
+    CHECK(MPI_Win_allocate(1, 1, MPI_INFO_NULL, WORLD, &shared, &window));
+    *shared = 0;
+    late = half;
+    if (is("cancelled") && me == 1) {
+        CHECK(MPI_Irecv(all, 1, MPI_BYTE, 0, 77, WORLD, &request));
+        CHECK(MPI_Cancel(&request));
+        CHECK(MPI_Wait(&request, ANY));
+    }
+}
+
 int main(int argc, char **argv) {
     int rank;
     char name[4096];
@@ -115,6 +261,8 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(WORLD, &rank);
     if (argc != 3) MPI_Abort(WORLD, 2);
     kind = argv[2];
+    me = rank;
+    prepare(argv[1]);
     snprintf(name, sizeof name, "%s.lock", argv[1]);
     int fd = open(argv[1], O_RDWR | O_CREAT, 0666), guard = open(name, O_RDWR | O_CREAT, 0666);
     CHECK(MPI_Comm_dup(WORLD, &other));
@@ -135,11 +283,22 @@ int main(int argc, char **argv) {
             take(0, 1, WORLD);
             give(1, 1, WORLD);
         }
+        if (is("sent-between")) {
+            take(0, 1, between);
+            give(1, 1, WORLD);
+        }
+        if (is("early-ibarrier")) {
+            CHECK(MPI_Ibarrier(WORLD, &request));
+            CHECK(MPI_Wait(&request, ANY));
+        }
         collective();
     }
     CHECK(MPI_Barrier(WORLD));
     close(fd);
     close(guard);
+    CHECK(MPI_Win_free(&window));
+    CHECK(MPI_Comm_free(&between));
+    CHECK(MPI_Comm_free(&grid));
     CHECK(MPI_Comm_free(&other));
     MPI_Finalize();
     return 0;

@@ -15,13 +15,19 @@ from iogauge.analysis.blame.races import find
 ORDERED = (
     "send", "wildcard", "isend", "waited", "waited-all", "sendrecv", "duplicate", "split", "chain",
     "broadcast", "reduce", "gather", "scatter", "allgatherv", "gather-scatter", "flock",
-    "lock-file", "record-lock", "ofd-lock",
+    "lock-file", "record-lock", "ofd-lock", "tested", "tested-all", "waited-any", "waited-some",
+    "probed", "taken", "taken-later", "on-grid", "ring", "reduce-scatter", "cancelled",
 )  # fmt: skip
 RACY = (
     "none", "other-tag", "other-communicator", "early-send", "late-wait", "answer",
     "broadcast-from-1", "reduce-to-0", "gather-to-0", "scatter-from-1", "shared-locks",
+    "other-waited", "wrong-ring", "barrier-of-others", "early-ibarrier", "early-file", "own-files",
+    "mixed-locks", "lock-of-half",
 )  # fmt: skip
-UNSEEN = ("ibarrier",)  # what completes is not matched
+UNSEEN = (  # what completes is not matched, or whether a path was there before
+    "ibarrier", "ibarrier-tested", "iallgather", "neighbors", "scan", "barrier-between", "fence",
+    "sent-between", "posted", "flushed", "persistent", "file", "moved-file", "lock-by-file",
+)  # fmt: skip
 
 
 @pytest.mark.slow

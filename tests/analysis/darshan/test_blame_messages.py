@@ -10,7 +10,18 @@ from hypothesis import strategies as st
 
 from iogauge.analysis.blame import order, races
 from iogauge.analysis.blame.accesses import MPIIO, WRITE
-from iogauge.analysis.darshan.raw import ATOMIC, HEARD, MESSAGE, RECEIVE, SEND, SENT, SYNC
+from iogauge.analysis.darshan.raw import (
+    ATOMIC,
+    CHANGED,
+    HEARD,
+    LOOKED,
+    MEET,
+    MESSAGE,
+    RECEIVE,
+    SEND,
+    SENT,
+    SYNC,
+)
 from tests.analysis.darshan.test_blame import Made, pairs
 
 MOVES = st.lists(
@@ -167,3 +178,28 @@ def test_messages_order_mpi_io_only_between_syncs() -> None:
         assert pairs(found) == {(one, other)}
         assert (len(found.certain) == 0) == synced
         assert races.of_library(found) is (None if synced else False)
+
+
+def test_nothing_comes_out_of_a_barrier_of_all_before_all_are_in_it() -> None:
+    """The second process was in a call that may order while the first was on its way on: no order,
+    however long that call took."""
+    made = Made(2)
+    one = made.access(0, WRITE, 0, 10)
+    made.event(0, MEET, 0, 2)
+    made.event(1, MESSAGE, HEARD)
+    other = made.access(1, WRITE, 0, 10)
+    made.event(1, MEET, 0, 2)
+    found = made.blame()
+    assert pairs(found) == {(one, other)} and len(found.certain) == 1
+
+
+@pytest.mark.parametrize("other", [7, 8])
+def test_a_path_that_another_process_waits_for_may_order(other: int) -> None:
+    made = Made(2)
+    one = made.access(0, WRITE, 0, 10)
+    made.event(0, CHANGED, 0, 7)
+    made.event(1, LOOKED, 0, other)
+    second = made.access(1, WRITE, 0, 10)
+    found = made.blame()
+    assert pairs(found) == {(one, second)}
+    assert bool(len(found.certain)) == (other == 8)
