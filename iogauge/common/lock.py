@@ -38,17 +38,19 @@ def of_the_machine() -> Path:
 
 @contextmanager
 def measuring(
-    what: str, paths: list[Path], say: Callable[[str], None] | None = None
+    what: str, paths: list[Path], say: Callable[[str], None] | None = None, *, always: bool = False
 ) -> Iterator[list[int]]:
-    """Hold all of `paths`; waits for each. Gives the open files. Raises TimeoutError."""
+    """Hold all of `paths`; waits for each. Gives the open files. `always`: nobody may do this at
+    the same time. Raises TimeoutError."""
     say = say or (lambda text: print(text, file=sys.stderr, flush=True))
+    anyway = "" if always else f"; {ESCAPE}=1 measures at the same time"
     handles: list[int] = []
     with ExitStack() as held:
-        for path in paths if os.environ.get(ESCAPE, "") in ("", MACHINE) else ():
+        for path in paths if always or os.environ.get(ESCAPE, "") in ("", MACHINE) else ():
             handle = _open(path)
             if handle is not None:
                 held.callback(os.close, handle)
-                _take(handle, path, what, say)
+                _take(handle, path, what, say, anyway)
                 handles.append(handle)
         yield handles
 
@@ -67,7 +69,7 @@ def _open(path: Path) -> int | None:
     return None
 
 
-def _take(handle: int, path: Path, what: str, say: Callable[[str], None]) -> None:
+def _take(handle: int, path: Path, what: str, say: Callable[[str], None], anyway: str) -> None:
     told, began = None, time.monotonic()
     limit = os.environ.get(LIMIT) or SECONDS
     if not limit.isdecimal():
@@ -77,15 +79,11 @@ def _take(handle: int, path: Path, what: str, say: Callable[[str], None]) -> Non
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             break
         except BlockingIOError:
-            anyway = f"{ESCAPE}=1 measures at the same time"
             if (holder := _holder(handle)) != told:
-                say(
-                    f"waiting for {holder}, which is measuring here ({path}), {limit} s at most "
-                    f"({LIMIT}); {anyway}"
-                )
+                say(f"waiting for {holder} ({path}), {limit} s at most ({LIMIT}){anyway}")
             told = holder
             if time.monotonic() - began > int(limit):
-                why = f"waited {limit} s ({LIMIT}) for {holder}, which is measuring; {anyway}"
+                why = f"waited {limit} s ({LIMIT}) for {holder}{anyway}"
                 raise TimeoutError(errno.ETIMEDOUT, why, str(path)) from None
             time.sleep(PAUSE)
         except OSError:
@@ -99,4 +97,4 @@ def _take(handle: int, path: Path, what: str, say: Callable[[str], None]) -> Non
 
 def _holder(handle: int) -> str:
     text = os.pread(handle, 300, 0).decode(errors="replace")
-    return "".join(c for c in text if c.isprintable()) or "another session"
+    return "".join(c for c in text if c.isprintable()) or "another process"

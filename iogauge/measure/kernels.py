@@ -5,17 +5,16 @@ The build folder is kept: another call with the same arguments compiles what cha
 arguments start anew. A second caller waits for the first.
 """
 
-import fcntl
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Container, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any
 
 from iogauge.analysis.errors import EXIT_NOT_VERIFIED, AnalysisError, UsageError
+from iogauge.common import lock
 from iogauge.common.paths import BUILDS, KERNELS, builds
 
 # Warnings are errors: the build of the tests.
@@ -85,7 +84,8 @@ def build(
     inside = extras.get("inside", [])
     stamp = folder / STAMP
     asked = "\n".join(words)
-    with _alone_in(folder):
+    own = Path(f"{folder}.lock")  # a building job script holds it, too
+    with lock.measuring("a build", [own], always=True):
         before = stamp.read_text() if stamp.is_file() else ""
         if before and str(folder) not in before.split("\n"):  # a copied checkout
             print(f"{folder} was configured elsewhere: building it anew", file=sys.stderr)
@@ -105,15 +105,6 @@ def _make_empty(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / STAMP).touch()
-
-
-@contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Hold the lock that a building job script takes, too (reframe_tests/framework/build.py)."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with Path(f"{folder}.lock").open("a", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def test_folder(stack: str) -> Path:

@@ -201,8 +201,10 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
         stamp = f"{folder}/iogauge-configure"
         return [
             f"mkdir -p {folder}",
-            f"exec 9> {folder}.lock",
-            "! command -v flock > /dev/null || flock 9",  # AIX has none
+            f"exec 9>> {folder}.lock",
+            "! command -v flock > /dev/null || flock -n 9 ||"  # AIX has none
+            f' {{ echo "waiting for $(cat {folder}.lock)" >&2; flock 9; }}',
+            f'echo "a build, process $$ on $(hostname), since $(date)" > {folder}.lock',
             *GENERATOR,
             f"printf '%s\\n' {shlex.quote(configure)} \"$generator\" > configure.txt",
             # CMake caches what it found: other arguments need a fresh folder.

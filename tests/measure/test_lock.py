@@ -79,6 +79,21 @@ def test_the_wait_has_an_end_and_says_who_measures_by_then(
     first.communicate("")
 
 
+def test_a_build_does_not_wait_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not even where sessions may measure at the same time."""
+    monkeypatch.setenv(lock.LIMIT, "1")
+    monkeypatch.setenv(lock.ESCAPE, "1")
+    first = hold("a build", tmp_path / "folder.lock")
+    assert line(first) == "held"
+    assert main(["build", "--dir", str(tmp_path / "folder")]) == EXIT_DATA
+    for text in capsys.readouterr().err.splitlines():
+        assert "a build" in text and str(first.pid) in text and lock.ESCAPE not in text
+    assert not (tmp_path / "folder").exists()
+    first.communicate("")
+
+
 def test_the_next_one_that_is_waited_for_is_named_too(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     first = hold("one", path)

@@ -87,7 +87,7 @@ def test_two_hosts_in_one_output_folder(tmp_path: Path, locks: bool) -> None:
         running.append(process)
     said = [finish(one) for one in running]
     assert [status for status, _ in said] == [0, 0], said
-    waited = [text for _, text in said if "which is measuring here" in text]
+    waited = [text for _, text in said if "waiting for" in text]
     assert len(waited) == locks
     assert [case["verification"]["verdict"] for case in cases(output)] == ["verified"] * 2
     hosts = {host for case in cases(output) for host in case["system"]["hosts"]}
