@@ -153,8 +153,8 @@ def test_a_device_a_pipe_and_a_link_stay_what_they_are(
     assert written in actions({options.out_file})
     recorded = Recorded(tmp_path / "recorded")
     store, log = tmp_path / "store", ROOT / "tests" / "data" / "darshan" / "mpich-collective-dxt"
-    given = {"REPORT": recorded.report, "STORE": store, "RUN": log, "LOG": log / "trace.darshan"}
-    given = {word: str(path) for word, path in given.items()}
+    paths = {"REPORT": recorded.report, "STORE": store, "RUN": log, "LOG": log / "trace.darshan"}
+    given = {word: str(path) for word, path in paths.items()}
     assert main(["store", "add", given["REPORT"], "--store", given["STORE"]]) == 0
     words = [*(given.get(word, word) for word in WRITES[written]), written[1]]
     link, pipe, seen = tmp_path / "link.png", tmp_path / "pipe.png", list[bytes]()
