@@ -17,7 +17,7 @@ from .calls_in_trace import CALLS, DIRECTIONS, name
 
 # One file of each process.
 PLANTED = "planted-*"  # repeat, bytes, planted, noticed
-OPERATIONS = "operations-*"  # of a series: name, calls (or folders read), files, seconds
+OPERATIONS = "operations-*"  # name, calls (or folders read), files, seconds
 STORAGE = "storage-*"  # as Storage
 HINTS = "hints-*"  # given or used and the direction, number of opens, name, value
 LIBRARIES = ("nc_", "pnetcdf_", "hdf5_")  # hints that MPI does not know (kernels/base/hints.def)
@@ -29,7 +29,7 @@ def against_the_recorder(document: Json, folder: Path) -> Iterator[str]:
     if shows and document["verification"]["verdict"] == "verified":
         yield from _planted(document, folder)
     if shows:
-        yield from _series(document, folder)
+        yield from _operations(document, folder, flushes=bool(shows.writers) and not shows.kind)
         yield from _processes(document, folder)
     if shows and shows.kind:
         yield from _hints(document, folder)
@@ -61,10 +61,14 @@ def _planted(document: Json, folder: Path) -> Iterator[str]:
             yield f"{place}: expected planted wrong bytes, found none"
 
 
-def _series(document: Json, folder: Path) -> Iterator[str]:
+def _operations(document: Json, folder: Path, *, flushes: bool) -> Iterator[str]:
     """Each process looked up and removed each of its files, and some process found it in a folder,
-    within the seconds of the result."""
+    within the seconds of the result. `flushes`: data was written before each fsync."""
     found = [line.split() for one in folder.glob(OPERATIONS) for line in one.open()]
+    written = document["asked"]["steps"] * sum(1 for one in document["samples"] if one["write"])
+    flushed = sum(int(one[1]) for one in found if one[0] == "flush")
+    if flushes and document["asked"]["fsync"] and flushed < written:
+        yield f"fsync: expected after writing, of {written} files, found {flushed}"
     for what in ("stat", "remove", "readdir"):
         series = [s["series"].get(what) for s in document["samples"] if s.get("series")]
         if not (said := sum(one["seconds"]["max"] for one in filter(None, series))):
@@ -84,14 +88,17 @@ def _series(document: Json, folder: Path) -> Iterator[str]:
 
 class Storage(NamedTuple):
     """What a process read from storage, in bytes: of the run's files and of the ceilings'. And its
-    messages while these were measured, its memory when it last began to read, in bytes, and whether
-    a file was in memory."""
+    messages while these were measured, its memory when it last began to read, in bytes, whether a
+    file was in memory; files beside the run that were opened to be slow, and those that had data
+    before they were made."""
 
     own: int
     ceilings: int
     messages: int = 0
     peak: int = 0
     in_memory: int = 0
+    slowed: int = 0
+    full: int = 0
 
 
 def storage(folder: Path) -> list[Storage]:
@@ -103,6 +110,10 @@ def _processes(document: Json, folder: Path) -> Iterator[str]:
     found = storage(folder)
     if messages := sum(one.messages for one in found):
         yield f"ceilings, direct writing: expected no messages meanwhile, found {messages}"
+    if any(one.slowed for one in found):
+        yield "ceilings, direct writing: opened with O_DIRECT or O_DSYNC, and the run is not"
+    if any(one.full for one in found):
+        yield "a file had data before it was created"
     system, said = document["system"], document["memory"]["peak_rss"]
     peak = max((one.peak for one in found), default=0)
     if peak > said and not system.get("io_processes"):
@@ -124,6 +135,8 @@ def _hints(document: Json, folder: Path) -> Iterator[str]:
         seen = any(opens[f"used-{direction}", key, value] for direction, _ in DIRECTIONS)
         if not seen and not key.startswith(LIBRARIES):
             yield f"hint {key}={value} is listed as used, but MPI did not list it for any file"
+    if asked["mode"] == "external32" and not opens["view", "representation", asked["mode"]]:
+        yield "mode external32: expected file views in this representation, found none"
     others = {*used["hints_ignored"], *(asked.get("hints_environment") or {})}
     for hint in {*(asked.get("hints") or {})} - others:
         only, _, key = hint.rpartition(":")

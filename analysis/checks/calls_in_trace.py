@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..darshan.log import FileTrace
-from .arithmetic import Json, clients
+from .arithmetic import RATE, READING, Json, clients
 
 KINDS = {
     "COLL": "collective",
@@ -17,6 +17,7 @@ KINDS = {
     "SPLIT": "split collective",
 }
 DIRECTIONS = (("write", "WRITES"), ("read", "READS"))
+OWN_CALLS = ("posix", "posix-shared", "mpiio")  # the calls counted are those of the trace
 TRANSFER, PART = "transfer", "part"  # a call for all arrays of a transfer, or for each array
 COLL_METADATA = "hdf5_coll_metadata"  # the hint with which HDF5's metadata is collective
 
@@ -99,19 +100,33 @@ def against_the_calls(document: Json, files: list[FileTrace]) -> Iterator[str]:
     shows = CALLS.get(call)
     if not shows:
         return
-    above = [file for file in files if file.module == "MPI-IO"]
+    above, posix = ([f for f in files if f.module == module] for module in ("MPI-IO", "POSIX"))
     for direction, word in DIRECTIONS:
         repeats = sum(1 for sample in document["samples"] if sample[direction])
         if repeats and (shows.reads or direction == "write"):
             counts = {kind: sum(f.count(f"{kind}_{word}") for f in above) for kind in KINDS}
             for problem in _kinds(document, shows, counts, repeats):
                 yield f"method {call}, {direction}: {problem}"
+        if document["asked"]["method"] in OWN_CALLS:
+            yield from _counted(document, direction, word, above or posix)
     if not shows.views and any(file.count("VIEWS") for file in above):
         yield f"method {call}: expected the shared file pointer, found file views"
     if any(sample["write"] for sample in document["samples"]):
-        layer = above if shows.kind else [file for file in files if file.module == "POSIX"]
-        for problem in _writers(document, shows, layer):
+        for problem in _writers(document, shows, above if shows.kind else posix):
             yield f"method {call}: {problem}"
+
+
+def _counted(document: Json, direction: str, word: str, files: list[FileTrace]) -> Iterator[str]:
+    """The number of calls, and the slowest."""
+    sides = [sample[direction] for sample in document["samples"] if sample[direction]]
+    said = sum(side["library_calls"] for side in sides) * clients(document)
+    made = sum(file.count(word, *(f"{kind}_{word}" for kind in KINDS)) for file in files)
+    if sides and made > said:
+        yield f"{direction}: the trace has {made} calls, the result says at most {said}"
+    slowest = max((f.values.get(f"F_MAX_{word[:-1]}_TIME", 0.0) for f in files), default=0.0)
+    most = max(((side.get("latency") or {}).get("max", slowest) for side in sides), default=slowest)
+    if slowest > most * (1 + RATE) + READING:
+        yield f"{direction}: a call took {slowest:.6g} s, but the result says {most:.6g} s at most"
 
 
 def _kinds(document: Json, shows: Shows, counts: dict[str, int], repeats: int) -> Iterator[str]:

@@ -53,7 +53,8 @@ def against_the_trace(
         return
     yield from _opened(document, above)
     if moves:
-        yield from _flushed(document, log, mine)
+        syncs = Counter({file.path: file.count("SYNCS") for file in above})
+        yield from _unflushed(document, "the run", mine, _repeats(document, "write"), syncs)
         yield from _reach(document, log, mine)
         yield from _shifted(document, log, own)
         yield from against_the_calls(document, files)
@@ -142,32 +143,6 @@ def _longest(files: list[FileTrace], side: str) -> float:
 
 def _repeats(document: Json, side: str) -> int:
     return sum(1 for sample in document["samples"] if sample[side])
-
-
-def _says_flushed(document: Json) -> bool:
-    return bool(document["asked"]["fsync"]) and all(
-        "flush" in sample["write"]["phases"] for sample in document["samples"] if sample["write"]
-    )
-
-
-def _flushed(document: Json, log: Log, mine: list[FileTrace]) -> Iterator[str]:
-    """Each written file must be flushed in each repeat; emptying caches uses another call
-    (fdatasync)."""
-    if not _says_flushed(document):
-        return
-    repeats = _repeats(document, "write")
-    above: Counter[str] = Counter()
-    for file in log.files:
-        if file.module == "MPI-IO":
-            above[file.path] += file.count("SYNCS")
-    for file in mine:
-        calls = max(file.count("FSYNCS"), above[file.path])
-        if file.count("BYTES_WRITTEN") and calls < repeats:
-            yield (
-                f"fsync is claimed for {repeats} repeats, but the trace has {calls} of "
-                f"{_name(file)}"
-            )
-            return
 
 
 def _reach(document: Json, log: Log, mine: list[FileTrace]) -> Iterator[str]:
@@ -299,12 +274,23 @@ def _quick(what: str, files: list[FileTrace], seconds: float, side: str) -> Iter
         )
 
 
-def _unflushed(document: Json, what: str, files: list[FileTrace], repeats: int) -> Iterator[str]:
-    if _says_flushed(document):
-        for file in files:
-            if file.count("BYTES_WRITTEN") and file.count("FSYNCS") < repeats:
-                yield f"{what}: fsync is claimed, but the trace has too few of {_name(file)}"
-                return
+def _unflushed(
+    document: Json,
+    what: str,
+    files: list[FileTrace],
+    repeats: int,
+    syncs: Counter[str] | None = None,
+) -> Iterator[str]:
+    """Each written file must be flushed in each repeat, by fsync or one of `syncs`; emptying caches
+    uses another call (fdatasync)."""
+    sides = [sample["write"] for sample in document["samples"] if sample["write"]]
+    said = document["asked"]["fsync"] and all("flush" in side["phases"] for side in sides)
+    for file in files if said else ():
+        calls = max(file.count("FSYNCS"), (syncs or Counter())[file.path])
+        if file.count("BYTES_WRITTEN") and calls < repeats:
+            found = f"the trace has {calls} of {_name(file)}"
+            yield f"{what}: fsync is claimed for {repeats} repeats, but {found}"
+            return
 
 
 def _name(file: FileTrace) -> str:

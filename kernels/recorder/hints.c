@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The hints that each MPI_File_open was given, and those in force after the first of each direction. */
+/* The hints that each MPI_File_open was given, those in force after the first of each direction, and the
+ * representations of views. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,8 @@
 #include "paths.h"
 #include "state.h"
 
-static const char *const kind_name[HINT_KINDS] = {"given-read", "given-write", "used-read", "used-write"};
+static const char *const kind_name[HINT_KINDS] = {"given-read", "given-write", "used-read", "used-write",
+                                                  "view"};
 
 static void count(recorder *the, hint_kind kind, const char *key, const char *value) {
     for (hint *h = the->hint; h < the->hint + the->hints; h++) {
@@ -62,6 +64,13 @@ void recorder_opened_with(MPI_Info given, int mode, MPI_File handle) {
     if (info_of(handle, &used)) return;
     count_all(the, writes ? HINT_USED_WRITE : HINT_USED_READ, used);
     if (used != MPI_INFO_NULL) release(&used);
+}
+
+void recorder_viewed_as(const char *form) {
+    recorder *the = recorder_state();
+    recorder_lock();
+    if (recorder_on()) count(the, HINT_VIEW, "representation", form);
+    recorder_unlock();
 }
 
 void recorder_write_hints(const recorder *the) {

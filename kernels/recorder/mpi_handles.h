@@ -22,5 +22,7 @@
 
 /* hints.c. Without the lock, because it calls MPI: MPI_File_open has opened a file. */
 void recorder_opened_with(MPI_Info given, int mode, MPI_File handle);
+/* A view was set in this representation. */
+void recorder_viewed_as(const char *form);
 
 #endif

@@ -128,6 +128,7 @@ EXPORT int PMPI_File_set_view(MPI_File handle, MPI_Offset at, MPI_Datatype eleme
     int result = next(handle, at, element, type, form, info);
     recorder_depth--;
     viewed(handle, info, result, start);
+    if (result == MPI_SUCCESS && recorder_on()) recorder_viewed_as(form);
     if (result == MPI_SUCCESS && recorder_on() && recorder_wants_segments()) {
         view v = view_of(at, element, type);
         recorder_lock();

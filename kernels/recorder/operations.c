@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls on the paths of files: how often, of how many files, and their seconds. Folders: how often one was
- * read, how many entries were found, and the seconds from opening to closing. Darshan's log has no removals
- * and no folders, and does not tell a path's look-up from a descriptor's. */
+/* Calls on the paths of files: how often, of how many files, and their seconds; and each first fsync after
+ * writing. Folders: how often one was read, how many entries were found, and the seconds from opening to
+ * closing. Darshan's log has no removals and no folders, and does not tell a path's look-up from a
+ * descriptor's. */
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@
 #include "paths.h"
 #include "posix.h"
 
-static const char *const operation_name[OPERATIONS] = {"stat", "remove"};
+static const char *const operation_name[OPERATIONS] = {"stat", "remove", "flush"};
 
 void recorder_operation(record *r, int operation, double seconds) {
     r->called[operation]++;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Plants a wrong byte in what each process has read in each step of each repeat, and counts those that the
  * verification notices. The place is drawn by IOGAUGE_TRACE_PLANT; without it nothing is planted. */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,6 +60,28 @@ int iogauge_take_back(void *element, uint64_t size) {
     the->planted = NULL;
     the->planting[the->in_repeat].noticed++;
     return 1;
+}
+
+/* IOGAUGE_TRACE_FLIP: each process changes a bit of a file that it has written, at this place and its rank,
+ * modulo the file's size. */
+void recorder_flip(const char *path) {
+    const char *where = getenv("IOGAUGE_TRACE_FLIP");
+    if (!where) return;
+    int (*begin)(const char *, int, ...) = (int (*)(const char *, int, ...))recorder_next("open");
+    off_t (*end_of)(int, off_t, int) = (off_t (*)(int, off_t, int))recorder_next("lseek");
+    ssize_t (*get)(int, void *, size_t, off_t) =
+        (ssize_t (*)(int, void *, size_t, off_t))recorder_next("pread");
+    ssize_t (*put)(int, const void *, size_t, off_t) =
+        (ssize_t (*)(int, const void *, size_t, off_t))recorder_next("pwrite");
+    int (*end)(int) = (int (*)(int))recorder_next("close");
+    unsigned char byte;
+    int fd = begin(path, O_RDWR);
+    off_t size = fd < 0 ? 0 : end_of(fd, 0, SEEK_END);
+    uint64_t place = strtoull(where, NULL, 10) + (uint64_t)recorder_state()->rank;
+    off_t at = size > 0 ? (off_t)(place % (uint64_t)size) : 0;
+    bool done = size > 0 && get(fd, &byte, 1, at) == 1 && (byte ^= 1, put(fd, &byte, 1, at) == 1);
+    if (!done) fprintf(stderr, "iogauge recorder: no bit of %s was changed\n", path);
+    if (fd >= 0) end(fd);
 }
 
 void recorder_write_planted(const recorder *the) {

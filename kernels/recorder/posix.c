@@ -6,9 +6,12 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "paths.h"
+
+#define MUCH 65536 /* bytes of a file that is there before it is made */
 
 description *posix_description(int fd) {
     return fd >= 0 && fd < DESCRIPTORS ? recorder_state()->descriptor[fd] : NULL;
@@ -32,6 +35,7 @@ void posix_forget(int fd) {
     atomic_store(&recorder_state()->unread[fd], false);
     if (--d->descriptors) return;
     recorder_storage_closed(d);
+    if (d->wrote) recorder_flip(d->file->path);
     free(d);
 }
 
@@ -80,6 +84,7 @@ void posix_moved(const char *call, int direction, int fd, int64_t offset, const 
         int64_t place = offset == HERE ? step(d, fd, result) : offset;
         recorder_wait(&(waiting){d->file, call, start, end, result, place, offset, direction});
         if ((uintptr_t)memory % MEMORY_ALIGNMENT) d->file->counter[POSIX_MEM_NOT_ALIGNED]++;
+        if (direction == RECORD_WRITE && result) d->wrote = d->file->unflushed = true;
     }
     recorder_unlock();
 }
@@ -103,6 +108,8 @@ void posix_opened(const char *path, int folder, int flags, int mode, int fd, dou
     int code = errno;
     char joined[RECORDER_PATH];
     path = path_at(folder, path, joined);
+    struct stat st;
+    bool full = flags & O_CREAT && !fstat(fd, &st) && (st.st_size >= MUCH || st.st_blocks >= MUCH / 512);
     recorder_lock();
     record *r = recorder_on() ? recorder_record(MODULE_POSIX, path) : NULL;
     description *d = r ? calloc(1, sizeof *d) : NULL;
@@ -111,8 +118,9 @@ void posix_opened(const char *path, int folder, int flags, int mode, int fd, dou
         if (mode) r->counter[POSIX_MODE] = mode;
         r->counter[POSIX_OPENS]++;
         memset(r->last_byte, 0, sizeof r->last_byte);
+        if (flags & O_CREAT) r->unflushed = false;
         record_open(r, start, recorder_now());
-        recorder_storage_opened(d);
+        recorder_storage_opened(d, flags, full);
         attach(fd, d);
         if (!d->descriptors) {
             recorder_storage_closed(d);
@@ -148,6 +156,9 @@ void posix_counted(int fd, int counter, double start) {
         record *r = d->file;
         bool flush = counter == POSIX_FSYNCS || counter == POSIX_FDSYNCS;
         r->counter[counter]++;
+        if (counter == POSIX_FSYNCS && r->unflushed && d->kind == STORAGE_OWN)
+            recorder_operation(r, OPERATION_FLUSH, end - start);
+        if (flush) r->unflushed = false;
         /* Like Darshan, counts flushes as writing, and mmap as nothing. */
         if (flush) record_time(&r->time[F_WRITE_TIME], &r->last_end[RECORD_WRITE], start, end);
         if (!flush && counter != POSIX_MMAPS)

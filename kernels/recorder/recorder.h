@@ -30,7 +30,7 @@
 
 enum { MODULE_POSIX, MODULE_MPIIO, MODULES };
 enum { RECORD_READ, RECORD_WRITE, DIRECTIONS };
-enum { OPERATION_STAT, OPERATION_REMOVE, OPERATIONS }; /* by path */
+enum { OPERATION_STAT, OPERATION_REMOVE, OPERATION_FLUSH, OPERATIONS }; /* by path; fsync after writing */
 enum { NO_IO = -1 };
 
 typedef struct {
@@ -63,7 +63,7 @@ typedef struct record {
     struct record *all;  /* of all */
     char *path;
     int module, last_io;
-    bool locked;
+    bool locked, unflushed;
     int64_t called[OPERATIONS];
     int64_t counter[POSIX_COUNTERS]; /* MPI-IO has fewer */
     double time[TIME_COUNTERS];

@@ -25,7 +25,7 @@ typedef struct {
     int descriptors;
     storage_kind kind;
     bool reads; /* what it reads from storage is counted */
-    bool append;
+    bool append, wrote;
     int forks; /* number of forks when the offset was last known */
 } description;
 
@@ -64,7 +64,14 @@ typedef struct {
 } planting;
 
 /* A hint of MPI-IO, and in how many opens. */
-typedef enum { HINT_GIVEN_READ, HINT_GIVEN_WRITE, HINT_USED_READ, HINT_USED_WRITE, HINT_KINDS } hint_kind;
+typedef enum {
+    HINT_GIVEN_READ,
+    HINT_GIVEN_WRITE,
+    HINT_USED_READ,
+    HINT_USED_WRITE,
+    HINT_VIEW,
+    HINT_KINDS
+} hint_kind;
 typedef struct {
     hint_kind kind;
     char *key, *value;
@@ -75,6 +82,7 @@ typedef struct {
  * read; `before`: the count when the first of these was; `looks`: how often it was asked for. */
 typedef struct {
     bool used, memory; /* memory: a file is on a file system in memory */
+    int slowed, full;  /* files beside the run opened to be slow; made where there was one */
     storage_kind last; /* opened */
     int open[STORAGE_KINDS], reading[STORAGE_KINDS], looks;
     uint64_t before, bytes[STORAGE_KINDS], messages;
@@ -131,12 +139,14 @@ void record_access(recorder *the, record *r, const access_info *access, int coun
 
 /* planted.c */
 void recorder_write_planted(const recorder *the);
+/* With the lock held: a file to which data was written is closed. */
+void recorder_flip(const char *path);
 
 /* hints.c; see mpi_handles.h */
 void recorder_write_hints(const recorder *the);
 
 /* storage.c. With the lock held: a file was opened, is about to be read for the first time, is closed. */
-void recorder_storage_opened(description *d);
+void recorder_storage_opened(description *d, int flags, bool full);
 void recorder_storage_reads(description *d);
 void recorder_storage_closed(description *d);
 /* A message was sent or received. */

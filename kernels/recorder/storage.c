@@ -2,7 +2,9 @@
 /* The bytes that this process read from storage, of the ceilings' files and of all others apart: from the
  * first read of an open file to its close. What is read before, into the page cache, does not count. And the
  * messages that it passed while a file of the ceilings, or of direct writing, was open: none, unless
- * processes wait for each other. And its memory then, and whether a file is in memory. */
+ * processes wait for each other. And its memory then, and whether a file is in memory; how many of these
+ * files were opened to be slow, and how many of all were made where there was one with data. */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +16,7 @@
 
 #define CEILING "/" IO_CEILING_FILE
 #define DIRECT "/" IO_DIRECT_FOLDER "/"
+#define SLOW (O_DIRECT | O_DSYNC)
 #define MOST_LOOKS 512 /* then all counts, also between files: very many small files stay cheap */
 
 static bool ask(uint64_t *bytes) {
@@ -42,9 +45,11 @@ static void count(storage_use *use, storage_kind kind) {
     use->before = now;
 }
 
-void recorder_storage_opened(description *d) {
+void recorder_storage_opened(description *d, int flags, bool full) {
     storage_use *use = &recorder_state()->storage;
     d->kind = kind_of(d->file->path);
+    use->slowed += d->kind != STORAGE_OWN && flags & SLOW;
+    use->full += full;
     if (use->looks > MOST_LOOKS && d->kind != use->last) count(use, use->last);
     use->last = d->kind;
     use->open[d->kind]++;
@@ -90,8 +95,8 @@ void recorder_write_storage(recorder *the) {
     snprintf(path, sizeof path, "%s/storage-%06d-%d", the->folder, the->rank, (int)the->pid);
     FILE *out = fopen(path, "w");
     if (out)
-        fprintf(out, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %d\n",
+        fprintf(out, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %d %d %d\n",
                 use->bytes[STORAGE_OWN] + use->bytes[STORAGE_DIRECT], use->bytes[STORAGE_CEILINGS],
-                use->messages, use->peak, use->memory);
+                use->messages, use->peak, use->memory, use->slowed, use->full);
     if (!out || fclose(out)) fprintf(stderr, "iogauge recorder: %s cannot be written\n", path);
 }

@@ -2,12 +2,15 @@
 """Does the verification of these kernels notice a wrong byte? Checked once for each program.
 
 "Verified" is the kernels' own claim. So a job writes a file with each pattern, flips one bit of it,
-and has it read: the kernels must find exactly that byte, and on another process than wrote it.
-Every test depends on this. A program that has passed is not checked again.
+and has it read: the kernels must find exactly that byte, and on another process than wrote it. In
+a second run, like those that are measured, the recorder changes bits of each file when it was
+written, in each repeat; its seed is another, so the files differ. Every test depends on this. A
+program that has passed is not checked again.
 """
 
 import hashlib
 import random
+import shlex
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,6 +24,7 @@ from iogauge.analysis.checks.result_file import Wrong, load
 from iogauge.common import tables
 from iogauge.common.files import write_whole
 from iogauge.common.paths import builds
+from reframe_tests.framework import recorders
 from reframe_tests.framework.build import BuildKernels
 from reframe_tests.framework.session import InCi
 from reframe_tests.jobs import launchers
@@ -45,7 +49,9 @@ PROCESSES = 2  # the count these options are for
 # Ownership by place: bytes after which the first process's turn comes again, and bytes of each
 # process's turn.
 OWNED = {"s3d": (8 * 6 * 4 * 8, 8 * 6 * 2 * 8), "ior": (2 * 4096, 4096)}
-FLIPPED = "flipped"
+FLIPPED, COMPARED = "flipped", "compared"
+SHARED = (METHOD, "mpiio")  # methods that write the same file
+REPEATS = 2
 LARGEST_ELEMENT = 8
 # Shell functions; `flip FOLDER NUMBER NAME` changes one bit of the folder's first file.
 FLIP = f"""\
@@ -56,6 +62,12 @@ flip() {{
     printf %b "\\\\0$(printf %o $((byte ^ 1)))" |
         dd of="$file" bs=1 seek="$offset" conv=notrunc 2> /dev/null
     echo "$3 $offset" >> {FLIPPED}
+}}
+compared() {{
+    file=$(find "$1" -type f | LC_ALL=C sort | head -n 1)
+    other=$(find "$2" -type f | LC_ALL=C sort | head -n 1)
+    words=$(od -An -v -w8 -tx8 "$file" | LC_ALL=C sort -u | wc -l)
+    echo "$3 $(wc -c < "$file") $words $(cmp -l "$file" "$other" | wc -l)" >> {COMPARED}
 }}"""
 
 # Not written by a method: a replay of calls from a file (benchmarks/replay.py). It creates, writes
@@ -89,6 +101,18 @@ def problem(pattern: str, written: Any, read: Any, offset: int) -> str | None:
         both, each = OWNED[pattern]
         if offset % both // each == first["process"]:
             return f"{pattern}: process {first['process']} read back what it wrote itself"
+    return None
+
+
+def in_a_run(pattern: str, measured: Any, size: int, words: int, different: int) -> str | None:
+    """The same of a run with other values, of whose files bits were changed before it read them.
+    `size` of the first one's file, its `words` without copies, `different` bytes of this one's."""
+    if measured["verification"]["mismatches"] < REPEATS:
+        return f"{pattern}: they do not notice a wrong byte in each repeat of a run"
+    if pattern in OWNED and min(16 * words, 2 * different) < size:
+        return (
+            f"{pattern}: values do not depend on place and seed: {words} words, {different} bytes"
+        )
     return None
 
 
@@ -127,8 +151,9 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
     def look_if_it_is_known(self) -> None:
         """Run nothing if the stack is missing: each test gives the reason."""
         with suppress(OSError):
-            told = hashlib.sha256(self.kernels.program.read_bytes()).hexdigest()
-            self.stamp = builds() / "noticed" / told
+            if self.kernels.program.is_file():  # no device, which may never end
+                told = hashlib.sha256(self.kernels.program.read_bytes()).hexdigest()
+                self.stamp = builds() / "noticed" / told
         known = self.stamp is not None and self.stamp.is_file()
         self.needless = bool(self.missing or (known and not self.seed and not self.is_dry_run()))
 
@@ -151,16 +176,25 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
 
     def script_values(self) -> dict[str, Any]:
         draw = random.Random(self.seed or None)
+        trace = self.flips(draw.randrange(2**31))
         programs = []
         for pattern in patterns():
-            folder = f'"$run_dir/{pattern}"'
-            same = f"{pattern} {SMALL.get(pattern, '')} --method {METHOD} --dir {folder} --keep"
+            folder, other = (f'"$run_dir/{pattern}{end}"' for end in ("", "-measured"))
+            what = f"{pattern} {SMALL.get(pattern, '')} --keep"
+            same = f"{what} --method {METHOD} --dir {folder}"
+            both = f"{folder} {other} {pattern}"
+            measured = f"{what} --method {draw.choice(SHARED)} --dir {other} --repeat {REPEATS}"
             flip = f"flip {folder} {draw.randrange(2**31)} {pattern}"
             programs += [
                 self.one(same, "--write-only", f"{pattern}-written.json", [f"mkdir {folder}"]),
                 # The reader exits with an error status when it finds the byte: go on.
                 self.one(same, "--read-only", f"{pattern}-read.json", [flip, "set +e"], ["set -e"]),
             ]
+            if trace:
+                seed = f"--seed {draw.randrange(2, 2**31)}"
+                begin, end = [f"mkdir {other}", "set +e"], ["set -e", f"{COMPARED} {both}"]
+                programs.append(self.one(measured, seed, f"{pattern}-measured.json", begin, end))
+                programs[-1]["traced"] = True
         return {
             "test": {"name": self.display_name, "pattern": "", "call": METHOD},
             "system": self.current_system.name,
@@ -179,7 +213,7 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
             "before": [FLIP],
             "programs": programs,
             "after": [],
-            "trace": None,
+            "trace": trace,
         }
 
     def one(
@@ -190,7 +224,19 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
             "options": [same, f"{how} --json {document}"],
             "before": before,
             "after": after or [],
+            "traced": False,
         }
+
+    def flips(self, place: int) -> dict[str, Any] | None:
+        """Of a traced program, whose recorder changes bits there; None without a recorder."""
+        recorder = recorders.find(
+            {}, self.kernels.program, lambda _: False, built=self.kernels.given is None
+        )
+        if self.kernels.is_cross or not recorder:
+            return None
+        values = recorders.values(recorder, dxt=False, quote=lambda word: shlex.quote(str(word)))
+        values["variables"]["IOGAUGE_TRACE_FLIP"] = str(place)
+        return values
 
     @sanity_function
     def each_wrong_byte_is_found(self) -> bool:
@@ -199,17 +245,23 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
         stage = Path(self.stagedir)
         try:
             changes = (stage / FLIPPED).read_text()
+            lines = (stage / COMPARED).read_text() if (stage / COMPARED).exists() else ""
         except OSError as error:
             raise SanityError(f"the job changed no byte: {error.strerror}: {FLIPPED}") from None
         flipped = {name: int(offset) for name, offset in map(str.split, changes.splitlines())}
+        rows = map(str.split, lines.splitlines())
+        compared = {name: tuple(map(int, numbers)) for name, *numbers in rows}
         for pattern in patterns():
             try:
                 written, read = (
                     load(stage / f"{pattern}-{how}.json") for how in ("written", "read")
                 )
+                wrong_answer = problem(pattern, written, read, flipped[pattern])
+                if pattern in compared and not wrong_answer:
+                    measured = load(stage / f"{pattern}-measured.json")
+                    wrong_answer = in_a_run(pattern, measured, *compared[pattern])
             except Wrong as wrong:
                 raise SanityError(f"{pattern}: {wrong}") from None
-            wrong_answer = problem(pattern, written, read, flipped[pattern])
             if wrong_answer:
                 raise SanityError(wrong_answer)
             self.noticed += 1

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from iokernel_stacks import Stack, lacking
-from recorder_runs import kernel, preload, traced
+from recorder_runs import kernel, preload, python, traced
 
 from iogauge.analysis.checks.beside_trace import against_the_recorder
 
@@ -74,7 +74,7 @@ def test_the_ceilings_count_apart(openmpi: Stack, tmp_path: Path) -> None:
     done = traced(command, preload(openmpi, traces, data))
     assert done.returncode == 0, done.stderr
     (counts,) = [path.read_text().split() for path in traces.glob("storage-*")]
-    own, ceilings, messages, peak, _ = map(int, counts)
+    own, ceilings, messages, peak, *_ = map(int, counts)
     assert not messages and peak > 2**20
     all_read = int(done.stdout.split("read_bytes: ")[1].split()[0])
     if not all_read:
@@ -82,3 +82,59 @@ def test_the_ceilings_count_apart(openmpi: Stack, tmp_path: Path) -> None:
     assert own >= 3 << 20 and ceilings >= 5 << 20
     # What was read into the page cache before does not count.
     assert own + ceilings <= all_read - (1 << 20)
+
+
+def test_how_files_were_made_and_flushed(openmpi: Stack, tmp_path: Path) -> None:
+    """fsync counts once after each writing; a ceiling's file is opened as the run's are; and what
+    is made was not there with data before."""
+    code = (
+        "make = os.O_CREAT | os.O_WRONLY\n"
+        "for name, flags in (('iogauge-ceiling-fpp.bin', os.O_DSYNC), ('own', os.O_DSYNC)):\n"
+        "    os.close(os.open(here + '/' + name, make | flags))\n"
+        "early, late = (os.open(here + '/' + name, make) for name in ('early', 'late'))\n"
+        "os.posix_fallocate(early, 0, 1 << 17)\n"
+        "os.close(os.open(here + '/early', make))\n"
+        "os.fsync(early), os.write(early, b'x')\n"
+        "os.write(late, b'x'), os.fsync(late), os.fsync(late)\n"
+    )
+    python(openmpi, tmp_path, code)
+    (storage,) = [path.read_text().split() for path in (tmp_path / "traces").glob("storage-*")]
+    assert storage[-2:] == ["1", "1"]
+    (found,) = [path.read_text() for path in (tmp_path / "traces").glob("operations-*")]
+    assert "flush 1 1 " in found
+
+
+@pytest.mark.parametrize("mode", ["collective", "external32"])
+def test_how_files_are_viewed(openmpi: Stack, mode: str, tmp_path: Path) -> None:
+    kernel(openmpi, tmp_path, *S3D, "--method", "mpiio", "--mode", mode)
+    found = "".join(path.read_text() for path in (tmp_path / "traces").glob("hints-*"))
+    assert ("representation\texternal32" in found) == (mode == "external32")
+
+
+@pytest.mark.parametrize("method", ["posix-shared", "mpiio"])
+def test_changed_bits_are_found(stack: Stack, method: str, tmp_path: Path) -> None:
+    """The recorder changes them in each file between writing and reading, on request."""
+    flip = {"IOGAUGE_TRACE_FLIP": "123456789"}
+    run, _ = kernel(stack, tmp_path, *S3D, "--method", method, more=flip)
+    checked = run.result()["verification"]
+    assert run.status == 1 and checked["verdict"] == "mismatch"
+    assert checked["mismatches"] >= 4, "of two steps in two repeats"
+
+
+ALONE = (*MESH, "--mode", "serial")
+FLUSHED = {"posix": (2, S3D), "posix-shared": (2, S3D), "master": (2, S3D), "cgns": (1, ALONE)}
+
+
+@pytest.mark.parametrize("method", FLUSHED)
+def test_fsync_comes_after_the_data(stack: Stack, method: str, tmp_path: Path) -> None:
+    if method in lacking(stack.iokernel):
+        pytest.skip(f"{stack.name} has no {method}")
+    processes, words = FLUSHED[method]
+    words, plant = (*words, "--method", method, "--fsync"), {"IOGAUGE_TRACE_PLANT": "7"}
+    run, _ = kernel(stack, tmp_path, *words, processes=processes, more=plant)
+    document, traces = run.result(), tmp_path / "traces"
+    assert document["asked"]["fsync"] and not list(against_the_recorder(document, traces))
+    for one in traces.glob("operations-*"):
+        one.unlink()
+    (said,) = against_the_recorder(document, traces)
+    assert "fsync: expected after writing" in said

@@ -11,7 +11,13 @@ from typing import Any
 import pytest
 
 from iogauge.measure import kernels
-from reframe_tests.framework.verifier_check import PROCESSES, SMALL, patterns, problem
+from reframe_tests.framework.verifier_check import (
+    PROCESSES,
+    SMALL,
+    in_a_run,
+    patterns,
+    problem,
+)
 from tests.reframe_session import ROOT, reframe
 
 Json = dict[str, Any]
@@ -62,6 +68,24 @@ def test_a_right_answer() -> None:
 )
 def test_a_wrong_answer(written: Json, answer: Json, words: str) -> None:
     assert words in str(problem("ior", written, answer, 5000))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "mismatches", "words", "different", "said"),
+    [
+        ("s3d", 2, 512, 3000, None),
+        ("weather", 4, 1, 0, None),
+        ("weather", 1, 512, 3000, "do not notice a wrong byte in each repeat"),
+        ("s3d", 2, 8, 3000, "do not depend on place and seed"),
+        ("ior", 2, 512, 2, "do not depend on place and seed"),
+    ],
+)
+def test_a_run_and_its_values(
+    pattern: str, mismatches: int, words: int, different: int, said: str | None
+) -> None:
+    measured = read(mismatches=mismatches)
+    found = in_a_run(pattern, measured, 4096, words, different)
+    assert said in found if said and found else found is said
 
 
 # What is changed in a copy of the kernels: file, from, to.

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from iogauge.analysis.checks.calls_in_trace import CALLS
+from iogauge.analysis.checks.evidence_of_trace import against_the_trace
 from iogauge.common import tables
 from reframe_tests.machine.calls import BY_NAME
 from tests.recorded_runs import Run, refusal, traced
@@ -72,3 +73,21 @@ def test_several_writers_of_a_file_are_not_master(tmp_path: Path) -> None:
     )
     run.log = replace(run.trace, files=files)
     assert "expected one process to write" in refusal(run, tmp_path)
+
+
+@pytest.mark.parametrize("recorded", ["openmpi-posix-ceilings", "ompio-collective"])
+def test_calls_that_are_not_counted(recorded: str, tmp_path: Path) -> None:
+    run = traced(recorded)
+    for sample in run.document["samples"]:
+        sample["write"]["library_calls"] = 0
+    assert "calls, the result says at most 0" in refusal(run, tmp_path)
+
+
+def test_a_slow_call_that_is_not_said() -> None:
+    run = traced("openmpi-posix-ceilings")
+    slow = max(f.values["F_MAX_WRITE_TIME"] for f in run.trace.files if "ceiling" not in f.path)
+    for most, said in ((2 * slow, False), (slow / 2, True)):
+        for sample in run.document["samples"]:
+            sample["write"]["latency"] = {"max": most}
+        found = "; ".join(against_the_trace(run.document, run.trace))
+        assert ("write: a call took" in found) == said

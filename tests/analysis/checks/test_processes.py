@@ -22,23 +22,36 @@ def test_a_phase_longer_by_another_clock() -> None:
 
 
 @pytest.mark.parametrize(
-    ("messages", "peak", "memory", "reason"),
+    ("counts", "reason"),
     [
-        (0, 1, 0, ""),
-        (3, 1, 0, "expected no messages meanwhile, found 3"),
-        (0, 2**50, 0, "memory.peak_rss is"),
-        (0, 1, 1, "said to be ext4, but the files are in memory"),
+        ("0 1 0", ""),
+        ("0 1 0 0 0", ""),
+        ("3 1 0 0 0", "expected no messages meanwhile, found 3"),
+        (f"0 {2**50} 0 0 0", "memory.peak_rss is"),
+        ("0 1 1 0 0", "said to be ext4, but the files are in memory"),
+        ("0 1 0 2 0", "opened with O_DIRECT or O_DSYNC"),
+        ("0 1 0 0 1", "a file had data before it was created"),
     ],
 )
-def test_what_processes_did(
-    messages: int, peak: int, memory: int, reason: str, tmp_path: Path
-) -> None:
+def test_what_processes_did(counts: str, reason: str, tmp_path: Path) -> None:
     document = document_of("posix")
     data = document.document
     data["system"]["filesystem"]["type"] = "ext4"
+    data["asked"]["fsync"] = False
     data["verification"]["verdict"] = "not asked"
     data["samples"] = [sample | {"series": None} for sample in data["samples"]]
-    (tmp_path / "storage-000000-7").write_text(f"1 1 {messages} {peak} {memory}\n")
+    (tmp_path / "storage-000000-7").write_text(f"1 1 {counts}\n")
+    said = "; ".join(against_the_recorder(data, tmp_path))
+    assert reason in said if reason else not said
+
+
+@pytest.mark.parametrize(("calls", "reason"), [(9, ""), (0, "fsync: expected after writing")])
+def test_fsync_before_the_data(calls: int, reason: str, tmp_path: Path) -> None:
+    data = document_of("posix").document
+    data["asked"]["fsync"] = True
+    data["verification"]["verdict"] = "not asked"
+    data["samples"] = [sample | {"series": None} for sample in data["samples"]]
+    (tmp_path / "operations-000000-7").write_text(f"stat 3 3 0.1\nflush {calls} 1 0.1\n")
     said = "; ".join(against_the_recorder(data, tmp_path))
     assert reason in said if reason else not said
 
@@ -80,6 +93,7 @@ def of_series(
     """What is said of two repeats of one process with four files, in which it took a second."""
     data = document_of("posix").document
     data["verification"]["verdict"] = "not asked"
+    data["asked"]["fsync"] = False
     data["system"] |= {"processes": 1, "io_processes": 0, "nodes": nodes}
     one = {"seconds": {"min": 1.0, "mean": 1.0, "max": 1.0}}
     series = {"files_per_process": 4, what: one}
