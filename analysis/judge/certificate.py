@@ -117,16 +117,9 @@ class News:
 def read(folder: Path) -> tuple[Row, list[Row]]:
     try:
         about = json_file.read(folder / ABOUT)
-        lines = (folder / RUNS).read_text(encoding="utf-8").splitlines()
-    except (json_file.Unreadable, OSError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise NothingFoundError(f"{folder}: no runs of a certificate ({why})") from None
-    rows = []
-    for line in lines:
-        try:
-            rows.append(json_file.parse(line))
-        except json_file.Unreadable:
-            continue  # the last line of a run that was stopped
+        rows = json_file.lines(folder / RUNS)
+    except json_file.Unreadable as error:
+        raise NothingFoundError(f"{folder}: no runs of a certificate ({error})") from None
     return about, [row for row in rows if isinstance(row, dict) and set(KEY) <= row.keys()]
 
 

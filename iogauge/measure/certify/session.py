@@ -21,6 +21,7 @@ from iogauge.analysis.errors import UsageError
 from iogauge.analysis.judge import certificate
 from iogauge.analysis.judge.certificate import BAD, KEY, LATE, RIGHT, WRONG
 from iogauge.analysis.store.months import locked
+from iogauge.common import json_file
 from iogauge.common.files import write_whole
 from iogauge.common.guard import Guard
 from iogauge.common.hints import sort_hints
@@ -138,13 +139,10 @@ class Runs:
 
     @classmethod
     def of(cls, file: Path) -> "Runs":
-        """Results of an earlier call, without a truncated last line."""
+        """Results of an earlier call."""
         found = cls(file)
-        for line in file.read_text().splitlines() if file.is_file() else []:
-            try:
-                found._keep(json.loads(line))
-            except ValueError:
-                continue
+        for record in json_file.lines(file) if file.is_file() else []:
+            found._keep(record)
         return found
 
     def _keep(self, record: Record) -> None:

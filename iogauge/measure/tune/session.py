@@ -190,14 +190,9 @@ class Session:
         return self.folder / SYSTEM / "host" / str(self.asked["stack"]) / f"{TEST}_{number:05}"
 
     def read(self) -> list[Trial]:
-        """The complete lines: a kill may have truncated the last one."""
         path = self.folder / TRIALS
         found = []
-        for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
-            try:
-                data = json.loads(line)
-            except ValueError:
-                continue
+        for data in json_file.lines(path) if path.exists() else []:
             data["arm"] = tuple((name, value) for name, value in data["arm"])
             of = data["outcome"]
             data["outcome"] = Outcome(**{**of, "ignored": tuple(of["ignored"])})
