@@ -19,7 +19,7 @@ SUITE, MPI = "trixie", "openmpi"
 RELEASE = debian.Debian(SUITE)
 CERTIFICATE = ROOT / "references" / "certificate.json"
 MISSING = 3  # release.sh: no root can be made here
-LEFT_OUT = "is missing; use environments/debian/release.sh"
+LEFT_OUT = "is missing (environments/debian/release.sh"
 UNKNOWN = "is not in the certificate"
 
 pytestmark = [pytest.mark.newer, pytest.mark.timeout(1800)]

@@ -17,6 +17,7 @@ from iogauge.analysis.errors import UsageError
 from iogauge.common.paths import builds
 from iogauge.common.tables import libraries
 from iogauge.measure import kernels
+from iogauge.measure import stacks as installed
 from iogauge.measure.iokernel import CannotList, Stack, execute
 from iogauge.measure.tune.space import SETTINGS
 
@@ -155,20 +156,10 @@ def calls(listing: dict[str, Any]) -> list[Call]:
     return found
 
 
-def _there(needs: Sequence[Mapping[str, str]]) -> str:
-    """What is missing and what provides it; empty if nothing is."""
-    for one in needs:
-        what = one["what"]
-        if "/" in what and not Path(what).exists():
-            return f"{what} is missing; use {one['from']}"
-    return ""
-
-
-def _build(environ: Mapping[str, Any]) -> Path:
+def _build(name: str, environ: Mapping[str, Any]) -> Path:
     """Build the kernels with the stack's available libraries. Returns the program."""
-    needs, features = environ["extras"]["needs"], environ["features"]
     names = {library.name: library.option for library in libraries()}
-    absent = {n for n in names if n not in features or _there(needs.get(n, []))}
+    absent = names.keys() - {*environ["features"]} | {*installed.libraries(name)[1]}
     off = [f"-D{option}=OFF" for name, option in names.items() if name in absent]
     folder = builds() / f"certify-{environ['name']}"
     return kernels.build(environ, folder, *kernels.RELEASE, *off, without=absent)
@@ -179,15 +170,14 @@ def prepare(name: str, built: str = "") -> Candidate:
     replaced). Raises UsageError if it is unknown or not available."""
     environ = kernels.environ(name)
     extras = environ["extras"]
-    needs = extras["needs"]
-    if lacking := _there([*needs["build"], *needs["mpi"]]):
-        raise UsageError(f"stack {name}: {lacking}")
+    if lacking := installed.lacking(name):
+        raise UsageError(lacking)
     inside = list(extras.get("inside", []))
     try:
         if built:
             program = Path(built.format(stack=environ["name"])) / "iokernel"
         else:
-            program = Path(extras["iokernel"]) if "iokernel" in extras else _build(environ)
+            program = Path(extras["iokernel"]) if "iokernel" in extras else _build(name, environ)
         stack = Stack.of(environ, program)
         listing = stack.listing(inside)
     except (kernels.CannotBuild, CannotList, OSError) as error:
