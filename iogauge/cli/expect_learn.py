@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="folder of the reference files (default: IOGAUGE_REFERENCES, or "
                         "references)")  # fmt: skip
     options.add_store(parser)
-    formats.add_format(parser, "what was learned, and write no file,")
+    formats.add_format(parser, "what was learned", "; write no file")
 
 
 def _part(text: str) -> float:

@@ -4,6 +4,7 @@
 
 import argparse
 import importlib
+import itertools
 import os
 import sys
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from iogauge.analysis.errors import EXIT_DATA, EXIT_USAGE, LONGEST, AnalysisErro
 from iogauge.cli import options, table
 from iogauge.common import tables
 from iogauge.common.files import CannotWrite
-from iogauge.common.text import one_line, unknown
+from iogauge.common.text import nearest, one_line, unknown
 
 USAGE = "usage: iogauge VERB [OPTION ...]; iogauge help VERB shows options and examples"
 
@@ -37,15 +38,21 @@ class _Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, unknown(str(value), map(str, action.choices)))
 
     def parse(self, words: Sequence[str]) -> argparse.Namespace:
+        known = [name for name in self._option_string_actions if name.startswith("--")]
+        for word in itertools.takewhile(lambda word: word != "--", words):
+            option, _, _ = word.partition("=")
+            if option.startswith("--") and not any(name.startswith(option) for name in known):
+                self.error(f"option {_unknown(option, known)}")
         args, more = self.parse_known_args(words)
         if more:
-            option, _, _ = more[0].partition("=")
-            if option.startswith("-"):
-                known = [name for name in self._option_string_actions if name.startswith("--")]
-                said = unknown(option, known)
-                self.error(f"option {said if 'did you mean' in said else f'{option!r} is unknown'}")
-            self.error(f"unexpected word {more[0]!r}")
+            what = "unknown option" if more[0].startswith("-") else "unexpected word"
+            self.error(f"{what} {more[0]!r}")
         return args
+
+
+def _unknown(word: str, known: Sequence[str]) -> str:
+    """Without a list of all, which `--help` shows."""
+    return unknown(word, known) if nearest(word, known) else f"{word!r} is unknown"
 
 
 def _fill(parser: argparse.ArgumentParser, command: table.Command) -> argparse.ArgumentParser:
@@ -109,7 +116,8 @@ def _find(words: list[str]) -> tuple[table.Command, list[str]]:
         words = [*new.split(), *words[len(old.split()) :]]
     verb, *rest = words
     if verb not in table.VERBS:
-        _Parser(prog="iogauge").error(unknown(verb, [*table.VERBS, *table.OLD]))
+        known = [*table.VERBS, *table.OLD, *table.HELP, "--version"]
+        _Parser(prog="iogauge").error(_unknown(verb, known))
     nested = f"{verb} {rest[0]}" if rest else verb
     if nested in table.BY_NAME and rest:
         return table.BY_NAME[nested], rest[1:]

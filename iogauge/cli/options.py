@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from iogauge.analysis.errors import AnalysisError
+from iogauge.analysis.errors import AnalysisError, NothingFoundError
 from iogauge.analysis.store import database as store
 from iogauge.analysis.store import keys
 from iogauge.analysis.store.database import Where
@@ -98,6 +98,11 @@ def add_stack(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stack", default="openmpi", help=words)
 
 
+def add_quantity(parser: argparse.ArgumentParser) -> None:
+    words = "what was measured, such as write_phase_create (default: write_bw and read_bw)"
+    parser.add_argument("--quantity", action="append", metavar="NAME", help=words)
+
+
 def report_of(args: argparse.Namespace) -> Path:
     return args.report or last_report(args.output)
 
@@ -170,6 +175,12 @@ def unused(path: Path, folder: bool = False) -> Path:
             one.mkdir() if folder else one.touch(exist_ok=False)
             return one
     raise AssertionError
+
+
+def need(path: Path | None, expected: str) -> None:
+    """Raises NothingFoundError for a path that was given and is not there."""
+    if path and not path.exists():
+        raise NothingFoundError(f"{path}: expected {expected}, found none")
 
 
 def shown(path: Path) -> Path:

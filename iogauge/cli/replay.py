@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--hint", action="append", default=[], metavar="KEY=VALUE", help="for the other methods, "
         "and for the replay a second time if the log has MPI-IO calls")  # fmt: skip
     add("--seed", type=int, default=1, help="seed of the random order (default: 1)")
-    formats.add_format(parser, "the answer (CSV: a row of each method)")
+    formats.add_format(parser, "the answer", csv="a row for each method")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -79,11 +79,13 @@ def run_plan(args: argparse.Namespace) -> int:
 
 def add_check(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("schedule", type=options.in_file, help="what `replay plan` made of the log")
-    add("log", type=options.in_path, help="the log, or the folder of raw traces")
-    add("replay", type=options.in_path, help="the trace of the replay, with single accesses")
+    add("schedule", metavar="SCHEDULE", type=options.in_file,
+        help="what `replay plan` made of the log")  # fmt: skip
+    add("log", metavar="LOG", type=options.in_path, help="the log, or the folder of raw traces")
+    words = "the trace of the replay, with single accesses"
+    add("replay", metavar="TRACE", type=options.in_path, help=words)
     add("--page", type=options.out_file, help="also write a page with pictures of both")
-    formats.add_format(parser, "the comparison (CSV: its phases)")
+    formats.add_format(parser, "the comparison", csv="its phases")
 
 
 def run_check(args: argparse.Namespace) -> int:
@@ -137,7 +139,8 @@ def _row(name: str, calls: int, moved: int, log: float, replay: float) -> None:
 
 def add_like(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("file", type=options.in_file, help="a NetCDF, HDF5 or CGNS file, or output of ncdump -h")
+    words = "a NetCDF, HDF5 or CGNS file, or output of ncdump -h"
+    add("file", metavar="FILE", type=options.in_file, help=words)
     add(
         "-o", "--out", type=options.out_file, required=True, help="description to write, for --like"
     )

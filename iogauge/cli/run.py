@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-n", dest="tests", action="append", default=[], metavar="TEST",
         help="select tests whose names match this pattern; may be repeated")  # fmt: skip
     add("-t", dest="tags", action="append", default=[], metavar="TAG",
-        help="select tests with this tag; may be repeated (default here: quick)")  # fmt: skip
+        help="select tests with this tag; may be repeated (default on local: quick)")  # fmt: skip
     add("-S", dest="settings", action="append", default=[], metavar="NAME=VALUE",
         help="set a variable of the tests, such as repeats=3; may be repeated")  # fmt: skip
     add("--site", default=sites.LOCAL, help="a name of `site list`, or a file (default: local)")

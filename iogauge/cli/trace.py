@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"folder with a run's {TRACE} and {DOCUMENT} (default: the last one), any Darshan "
         "log, or a folder of the recorder's traces")  # fmt: skip
     options.add_output(parser)
-    formats.add_format(parser, "the ledger (and write no page)")
+    formats.add_format(parser, "the ledger", "; write no page")
     add("--html", type=options.out_file, help=f"the page (default: RUN/{PAGE}, or a new LOG.html)")
     add("--calls", action="store_true", help="with --csv: seconds of single calls, instead of the "
         "ledger or the layers")  # fmt: skip
@@ -38,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    options.need(args.folder, "a run or a log")
     folder = args.folder or last_traced(args.output)
     if folder.is_file() and not folder.with_name(DOCUMENT).exists():
         return run_alone(args, read_log(folder, heat=True, segments=True))

@@ -63,7 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                             default="everything", help=f"only {words}")  # fmt: skip
     add("--fsync", action=argparse.BooleanOptionalAction,
         help="include the flush in the time (default: yes, except in memory)")  # fmt: skip
-    add("--site", action="store_true", help="also write an entry for the site file")
+    words = "also write an entry for the site file"
+    add("--site-entry", dest="site", action="store_true", help=words)
     add("--write", type=options.out_folder, help="folder of the files (default: the session's)")
     add("--resume", nargs="?", const="", metavar="NAME", help="continue a search (the newest)")
     add("--seed", type=int, default=1, help="seed of random choices (default: 1)")

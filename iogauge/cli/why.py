@@ -27,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print what slowed the run down. Raises NothingFoundError if there is no run."""
     folder = args.run_folder
+    options.need(folder, "a run")
     if folder is None:
         there = args.output.glob(f"*/*/*/*/*/{DOCUMENT}")
         folder = max(there, key=lambda path: path.stat().st_mtime_ns, default=None)

@@ -64,6 +64,7 @@ def test_a_verb_shows_its_sub_verbs(verb: str, capsys: pytest.CaptureFixture[str
         ("sumary", "summary"), ("stroe add", "store"), ("store ad", "add"), ("bundle mkae", "make"),
         ("verify-bundel", "verify-bundle"), ("summary --jsn", "--json"), ("run --rnds", "--rounds"),
         ("certify --fs dsk", "disk"), ("export junt", "junit"), ("help histroy", "history"),
+        ("--hlp", "--help"), ("compare --whre x=y", "--where"),  # before what is missing
     ],
 )  # fmt: skip
 def test_the_nearest_word_is_named(
@@ -76,12 +77,21 @@ def test_the_nearest_word_is_named(
     assert said.startswith("iogauge: ") and f"did you mean '{meant}'?" in said, said
 
 
+@pytest.mark.parametrize("verb", ["why", "trace"])
+def test_a_run_that_is_not_there_is_named(
+    verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([verb, str(tmp_path / "none")]) == 3
+    assert f"{tmp_path / 'none'}: expected a run" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("words", ["zzz", "store zzz", "summary --zzz", "why a b c", "compare a"])
 def test_a_wrong_command_line_is_one_error(words: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(words.split())
     said = capsys.readouterr().err.splitlines()
     assert ended.value.code == 2 and said[0].startswith("iogauge: ") and len(said) == 2
+    assert len(said[0]) < 200, "no list of all commands or options"
 
 
 @pytest.mark.parametrize("old", table.OLD)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from iogauge.analysis.blame.accesses import MPIIO, WRITE
 from iogauge.analysis.darshan.raw import CLOSE
-from iogauge.analysis.errors import EXIT_DATA
+from iogauge.analysis.errors import EXIT_DATA, UsageError
 from iogauge.cli.main import main
 from iogauge.common import processes
 from iogauge.common.run_folder import JOB_SCRIPT
@@ -87,6 +87,19 @@ def test_another_failure_is_not_the_one_looked_for() -> None:
 def test_what_never_fails_is_not_shrunk() -> None:
     with pytest.raises(CannotShrinkError, match=r"6 runs of .* were all right"):
         shrink(GIVEN, Tries(lambda _: RIGHT, 2, silent))
+
+
+def test_a_command_line_that_is_refused_is_not_shrunk(tmp_path: Path) -> None:
+    """It has no failure to look for: the first run ends the search, with what iokernel said."""
+    launcher, kernel = tmp_path / "launch", tmp_path / "kernel"
+    launcher.write_text('#!/bin/sh\nshift 2; exec "$@"\n')
+    kernel.write_text('#!/bin/sh\necho run >>"$0.runs"\necho "error: no pattern s4d" >&2\nexit 2\n')
+    for path in (launcher, kernel):
+        path.chmod(0o755)
+    runner = Runner(Stack("", kernel, (str(launcher),)), tmp_path)
+    with pytest.raises(UsageError, match="no pattern s4d"):
+        shrink(GIVEN, Tries(runner.end, 6, silent))
+    assert (tmp_path / "kernel.runs").read_text() == "run\n"
 
 
 @settings(max_examples=100, deadline=None)

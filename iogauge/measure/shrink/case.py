@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
-from iogauge.analysis.errors import EXIT_NOT_VERIFIED, AnalysisError
+from iogauge.analysis.errors import EXIT_NOT_VERIFIED, AnalysisError, UsageError
 from iogauge.common.guard import Guard
 from iogauge.common.run_folder import DOCUMENT, JOB_SCRIPT
 from iogauge.measure import iokernel
@@ -22,7 +22,7 @@ OWN = {"--dir": 1, "--json": 1, "--keep": 0}
 # Options without which it is another case.
 NEEDED = ("--method", "--mode")
 NUMBER = re.compile(r"\d+")
-RIGHT = "right"
+RIGHT, REFUSED = "right", "refused"
 Some = TypeVar("Some")
 
 
@@ -114,6 +114,8 @@ class Runner:
                 env=dict(case.environment), seconds=self.seconds, document=place / DOCUMENT,
                 guard=self.guard,
             )  # fmt: skip
+        if done.kind == "refused":
+            return f"{REFUSED}: {done.why}"
         if done.status == 0:
             return RIGHT
         return {"hung": "hung", "late": "hung", "wrong bytes": "mismatch"}.get(
@@ -145,6 +147,8 @@ class Tries:
         """Learn how it fails. Raises CannotShrinkError if three times the tries all pass."""
         for number in range(1, 3 * self.tries + 1):
             self.how = self.end(case)
+            if self.how.startswith(REFUSED):
+                raise UsageError(f"{case}: {self.how}")
             if self.how != RIGHT:
                 self.say(f"try {number} of {case}: {self.how}")
                 return
@@ -169,21 +173,19 @@ class Tries:
 def shrink(case: Case, tries: Tries, most: int = 200) -> Case:
     """Reduce until no smaller case fails, or so many candidates were tried."""
     tries.begin(case)
-    left, tried = most, set[Case]()
-    while left > 0:
+    tried: set[Case] = set()
+    while True:
         for candidate in smaller(case):
             if candidate in tried:
                 continue
+            if len(tried) == most:
+                return case
             tried.add(candidate)
-            left -= 1
             if tries.fails(candidate):
                 case = candidate
                 break
-            if left <= 0:
-                break
         else:
             return case
-    return case
 
 
 def fewest(some: Sequence[Some], fails: Callable[[Sequence[Some]], bool]) -> list[Some]:
