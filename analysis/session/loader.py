@@ -72,10 +72,7 @@ def _reports(output: Path) -> list[Path]:
 
 
 def folders(info: dict[str, Any]) -> set[str]:
-    rounds = info.get(ROUNDS_KEY)
-    return {Path(info.get("prefix_output") or "").name} | set(
-        map(str, rounds if isinstance(rounds, list) else [])
-    )
+    return {Path(info.get("prefix_output") or "").name, *(info.get(ROUNDS_KEY) or ())}
 
 
 def measured(data: dict[str, Any]) -> bool:

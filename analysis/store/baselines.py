@@ -9,13 +9,12 @@ date.
 
 import json
 import uuid
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from iogauge.common import json_file
+from iogauge.common import json_file, schemas
 from iogauge.common.files import write_whole
 from iogauge.common.text import plain_all
 
@@ -23,7 +22,7 @@ from ..errors import StoreError
 from .database import Where
 
 FOLDER = "baselines"
-SCHEMA = "iogauge.baseline/1"
+SCHEMA, SCHEMA_FILE = "iogauge.baseline/1", Path(__file__).with_name("baseline.schema.json")
 
 
 @dataclass(frozen=True)
@@ -74,19 +73,12 @@ def remove(store: Path, name: str) -> None:
 def _read(path: Path) -> Baseline:
     try:
         data = plain_all(json_file.read(path, "baseline"))
-        if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-            raise ValueError(f"expected schema {SCHEMA!r}")
+        if wrong := schemas.problem(data, SCHEMA_FILE):
+            raise ValueError(wrong)
         words = {key: data[key] for key in ("since", "who", "when", "why")}
-        if not all(isinstance(word, str) for word in words.values()):
-            raise ValueError("since, who, when and why: expected texts")
-        where = data["where"]
-        if not isinstance(where, Sequence) or not all(isinstance(word, str) for word in where):
-            raise ValueError("where: expected a list of texts")
-        found = Baseline(tuple(where), name=path.stem, **words)
+        found = Baseline(tuple(data["where"]), name=path.stem, **words)
         if found.moment.tzinfo is not None:
             raise ValueError("since: expected a time in UTC without a zone")
-    except KeyError as error:
-        raise StoreError(f"{path}: expected a baseline, found no {error}") from None
     except (json_file.Unreadable, ValueError) as error:
         raise StoreError(f"{path}: expected a baseline: {error}") from None
     return found
