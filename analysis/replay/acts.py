@@ -84,19 +84,17 @@ def acts_of(
     first, count = runs(rows, phase, steps)
     second = np.minimum(first + 1, max(len(rows) - 1, 0))
     moves = np.zeros(len(first), schedule.ACT)
-    if len(rows):
-        moves["kind"] = kind[rows["file"][first], rows["form"][first], rows["write"][first]]
-        moves["file"] = rows["file"][first]
-        moves["offset"] = rows["offset"][first]
-        moves["length"] = rows["length"][first]
-        moves["stride"] = np.where(count > 1, rows["offset"][second] - rows["offset"][first], 0)
-        moves["count"] = count
-    run_phase = phase[first] if len(rows) else np.empty(0, np.int64)
-    others, keys = _others(trace, moves["file"], rows["write"][first], run_phase, phases, periods)
-    if len(rows):
-        moves["file"] |= rows["view"][first].astype(np.uint64) << np.uint64(schedule.VIEW_BITS)
+    begun = rows[first]
+    moves["kind"] = kind[begun["file"], begun["form"], begun["write"]]
+    for name in ("file", "offset", "length"):
+        moves[name] = begun[name]
+    moves["stride"] = np.where(count > 1, rows["offset"][second] - begun["offset"], 0)
+    moves["count"] = count
+    run_phase = phase[first]
+    others, keys = _others(trace, begun, run_phase, phases, periods)
+    moves["file"] |= begun["view"].astype(np.uint64) << np.uint64(schedule.VIEW_BITS)
     steps, ends = _steps(rows, steps)
-    before = np.searchsorted(rows["start"][first], steps["start"], side="right")
+    before = np.searchsorted(begun["start"], steps["start"], side="right")
     place = np.concatenate((np.arange(len(first)), keys[0], before))
     when = np.concatenate((run_phase, keys[1], phases.of(steps)))
     what = np.concatenate((np.full(len(first), _RUN), keys[2], np.full(len(steps), _STEP)))
@@ -136,8 +134,8 @@ def _steps(
 
 
 def _others(
-    trace: Trace, files: NDArray[np.uint64], writes: NDArray[np.uint8],
-    run_phase: NDArray[np.int64], phases: Phases, periods: list[Period],
+    trace: Trace, begun: NDArray[np.void], run_phase: NDArray[np.int64], phases: Phases,
+    periods: list[Period],
 ) -> tuple[NDArray[np.void], tuple[NDArray[np.int64], ...]]:  # fmt: skip
     """Acts that move nothing, and their places: run, phase, and order."""
     numbers = np.arange(1, len(phases))
@@ -155,11 +153,11 @@ def _others(
             at = [(begin, period.first), (end, period.last)]
         else:
             if period.file not in by_file:
-                by_file[period.file] = np.flatnonzero(files == period.file)
+                by_file[period.file] = np.flatnonzero(begun["file"] == period.file)
             mine = by_file[period.file]
             mine = mine[(run_phase[mine] >= period.first) & (run_phase[mine] <= period.last)]
             at = [(int(i), int(run_phase[i])) for i in (mine[0], mine[-1])]
-            uses = int(np.bitwise_or.reduce(1 << writes[mine]))
+            uses = int(np.bitwise_or.reduce(1 << begun["write"][mine]))
         rows += [(schedule.OPEN, period.file, uses), (schedule.CLOSE, period.file, 0)]
         keys += [(*at[0], _OPEN), (*at[1], _CLOSE)]
         if period.flush:

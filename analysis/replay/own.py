@@ -290,7 +290,7 @@ def _place(calls: Calls) -> str:
             return NO_OFFSETS
     calls.without_pointer = forms != {ORDERED}
     for rows in calls.rows.values() if calls.without_pointer else ():
-        rows["form"] &= COLLECTIVE | ENDS
+        rows["form"] &= COLLECTIVE | ENDS | SHARED
     return ""
 
 

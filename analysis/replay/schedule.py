@@ -19,11 +19,11 @@ from . import own
 from .trace import CannotReplayError
 
 MAGIC, END, FORMAT = b"IOGSCHED", b"IOGS-END", "iogauge.schedule/2"
-OPEN, CLOSE, READ, WRITE, READ_ALL, WRITE_ALL, SYNC, PHASE, VIEW, WAIT = (*range(9), 17)
+OPEN, CLOSE, READ, WRITE, READ_ALL, WRITE_ALL, SYNC, PHASE, VIEW, WAIT = (*range(9), 19)
 # By `form` of an access: the acts of reading and of writing.
 MOVES = {
     own.SINGLE: (READ, WRITE), own.ALL: (READ_ALL, WRITE_ALL), own.LATER: (9, 10),
-    own.ALL_LATER: (11, 12), own.SPLIT: (13, 14), own.ORDERED: (15, 16),
+    own.ALL_LATER: (11, 12), own.SPLIT: (13, 14), own.ORDERED: (15, 16), own.SHARED: (17, 18),
 }  # fmt: skip
 READS, WRITES = zip(*MOVES.values(), strict=True)
 VIEW_BITS = 32  # a file view is the upper half of an act's file

@@ -201,8 +201,8 @@ def _add_own(trace: Trace, calls: Own, number: dict[int, int]) -> None:
     for identity in number:
         if calls.files[identity].without_pointer:
             trace.said.append(
-                "inferred: calls at a shared pointer are made without it, at the places of their "
-                f"bytes: {calls.files[identity].path}"
+                "inferred: calls at a shared pointer are made at the places of their bytes, as "
+                f"nobody can repeat who comes first: {calls.files[identity].path}"
             )
 
 

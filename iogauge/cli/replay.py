@@ -67,7 +67,10 @@ def run(args: argparse.Namespace) -> int:
     runner = _runner(args)
     known = runner.methods()
     measured.chosen(args.method, known)
-    runner = replace(runner, work=_work(args))
+    name = f"{args.trace.absolute().name.removesuffix('.darshan')}.replay"
+    work = args.out or options.unused(Path(name), folder=True)
+    work.mkdir(parents=True, exist_ok=True)
+    runner = replace(runner, work=work.absolute())
     for line in leftovers.remove(runner.data):
         print(f"replay: {line}", file=sys.stderr)
     with redirect_stdout(sys.stderr) if formats.for_programs(args) else nullcontext():
@@ -128,9 +131,8 @@ def _runner(args: argparse.Namespace) -> Runner:
         raise UsageError(f"{args.trace}: expected a log or a folder of traces, found none")
     if not args.dir.is_dir():
         raise UsageError(f"--dir {args.dir}: expected an existing folder")
-    work = args.out or Path()
-    if args.out and work.exists() and (not work.is_dir() or any(work.iterdir())):
-        raise UsageError(f"--out {work} is not empty: name a new folder")
+    if args.out and args.out.exists() and (not args.out.is_dir() or any(args.out.iterdir())):
+        raise UsageError(f"--out {args.out} is not empty: name a new folder")
     program, launch = args.iokernel or shutil.which("iokernel"), "mpiexec"
     if args.stack or (not args.iokernel and paths.is_checkout()):
         options.need_checkout("replay --stack")
@@ -145,19 +147,7 @@ def _runner(args: argparse.Namespace) -> Runner:
     if not words or not shutil.which(words[0]):
         raise UsageError(f"--launch {args.launch or launch}: not found; use such as mpiexec, srun")
     stack = Stack("", Path(program).absolute(), words)
-    return Runner(stack, args.dir.absolute(), work.absolute())
-
-
-def _work(args: argparse.Namespace) -> Path:
-    """A folder that no other command uses; what comes first in it is the schedule."""
-    name = args.trace.absolute().name.removesuffix(".darshan")
-    work: Path = args.out or options.unused(Path(f"{name}.replay"), folder=True)
-    work.mkdir(parents=True, exist_ok=True)
-    try:
-        (work / SCHEDULE).touch(exist_ok=False)
-    except FileExistsError:
-        raise UsageError(f"--out {work}: another command has begun to write there") from None
-    return work.absolute()
+    return Runner(stack, args.dir.absolute(), Path())
 
 
 def _as_it_was(

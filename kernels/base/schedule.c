@@ -38,6 +38,8 @@ const io_act_traits io_act_is[IO_ACTS] = {
     [IO_ACT_WRITE_SPLIT] = {.writes = true, .collective = true, .later = true},
     [IO_ACT_READ_ORDERED] = {.reads = true, .collective = true},
     [IO_ACT_WRITE_ORDERED] = {.writes = true, .collective = true},
+    [IO_ACT_READ_SHARED] = {.reads = true},
+    [IO_ACT_WRITE_SHARED] = {.writes = true},
 };
 
 static int damaged(const io_schedule *s, const char *what, io_error *error) {
@@ -294,7 +296,7 @@ static const char *wrong_act(const io_schedule *s, const io_act *a) {
         return "a view of a file that is not MPI-IO's";
     io_act_traits is = io_act_is[a->kind];
     bool moves = is.reads || is.writes;
-    if (f->level == IO_LEVEL_POSIX && (is.collective || is.later || a->kind == IO_ACT_WAIT))
+    if (f->level == IO_LEVEL_POSIX && (is.collective || a->kind > IO_ACT_VIEW))
         return "call of MPI-IO on a file without MPI-IO";
     if (a->kind == IO_ACT_OPEN && a->length > (IO_OPEN_READS | IO_OPEN_WRITES))
         return "an unknown way to open";

@@ -23,12 +23,13 @@
 #define SCHEDULE_MAGIC "IOGSCHED"
 #define SCHEDULE_END "IOGS-END"
 #define SCHEDULE_FORMAT "iogauge.schedule/2"
-#define SCHEDULE_OLDER "iogauge.schedule/1" /* without LATER, SPLIT, ORDERED, WAIT */
+#define SCHEDULE_OLDER "iogauge.schedule/1" /* without what comes after VIEW */
 
-/* `ALL`: collective calls. `ORDERED`: too, at the shared pointer. `LATER`, `SPLIT`: calls that end in a WAIT:
- * for `count` of them from number `offset` on, in the order in which the process makes such calls. A phase
- * begins when all processes have finished the previous one; its `length` is the pause before it, in
- * nanoseconds. `length` of OPEN: what for (IO_OPEN_READS, IO_OPEN_WRITES; 0: as the file is used). */
+/* `ALL`: collective calls; `ORDERED`: too, at the shared pointer, which `SHARED` calls only ask for. `LATER`,
+ * `SPLIT`: calls that end in a WAIT: for `count` of them from number `offset` on, in the order in which the
+ * process makes such calls. A phase begins when all processes have finished the previous one; its `length` is
+ * the pause before it, in nanoseconds. `length` of OPEN: what for (IO_OPEN_READS, IO_OPEN_WRITES; 0: as the
+ * file is used). */
 typedef enum {
     IO_ACT_OPEN,
     IO_ACT_CLOSE,
@@ -47,6 +48,8 @@ typedef enum {
     IO_ACT_WRITE_SPLIT,
     IO_ACT_READ_ORDERED,
     IO_ACT_WRITE_ORDERED,
+    IO_ACT_READ_SHARED,
+    IO_ACT_WRITE_SHARED,
     IO_ACT_WAIT,
     IO_ACTS
 } io_act_kind;

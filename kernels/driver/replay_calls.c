@@ -201,6 +201,17 @@ static int write_at(MPI_File f, MPI_Offset o, void *b, int n, MPI_Datatype t, MP
 static int write_at_all(MPI_File f, MPI_Offset o, void *b, int n, MPI_Datatype t, MPI_Status *s) {
     return MPI_File_write_at_all(f, o, b, n, t, s);
 }
+/* Who comes first at a shared pointer cannot be repeated: asking for it costs what moving it does. */
+static int read_shared(MPI_File f, MPI_Offset o, void *b, int n, MPI_Datatype t, MPI_Status *s) {
+    MPI_Offset pointer;
+    int code = MPI_File_get_position_shared(f, &pointer);
+    return code ? code : MPI_File_read_at(f, o, b, n, t, s);
+}
+static int write_shared(MPI_File f, MPI_Offset o, void *b, int n, MPI_Datatype t, MPI_Status *s) {
+    MPI_Offset pointer;
+    int code = MPI_File_get_position_shared(f, &pointer);
+    return code ? code : MPI_File_write_at(f, o, b, n, t, s);
+}
 /* At the shared pointer: the places follow from those of all calls before. */
 static int read_ordered(MPI_File f, MPI_Offset o, void *b, int n, MPI_Datatype t, MPI_Status *s) {
     (void)o;
@@ -220,6 +231,8 @@ static const struct {
     [IO_ACT_READ_ALL] = {"MPI_File_read_at_all",   MPI_File_read_at_all},
     [IO_ACT_WRITE_ALL] = {"MPI_File_write_at_all",  write_at_all        },
     [IO_ACT_READ_ORDERED] = {"MPI_File_read_ordered",  read_ordered        },
+    [IO_ACT_READ_SHARED] = {"MPI_File_read_at",       read_shared         },
+    [IO_ACT_WRITE_SHARED] = {"MPI_File_write_at",      write_shared        },
     [IO_ACT_WRITE_ORDERED] = {"MPI_File_write_ordered", write_ordered       },
 };
 
