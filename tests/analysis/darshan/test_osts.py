@@ -8,7 +8,7 @@ import struct
 import subprocess
 import sys
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ def test_files_lie_where_pydarshan_says(log: Path) -> None:
 Component = tuple[int, Sequence[int]]  # the size of a stripe (-1: unused), and the OSTs
 
 
-def log_of_version_2(path: Path, order: str, files: dict[str, Sequence[Component]]) -> None:
+def log_of_version_2(path: Path, order: str, files: Mapping[str, Sequence[Component]]) -> None:
     """darshan-lustre-log-format.h of 3.4 and newer: components of a layout, with their OSTs."""
     records, names = b"", b""
     for number, (name, parts) in enumerate(files.items(), 77):
@@ -70,16 +70,16 @@ def log_of_version_2(path: Path, order: str, files: dict[str, Sequence[Component
     text = (job + b"lib_ver=3.5.0\n".ljust(1024, b"\0") + b"./program\nlustre\t/").ljust(
         4096, b"\0"
     )
-    parts = [zlib.compress(one) for one in (text, names, records)]
+    packed = [zlib.compress(one) for one in (text, names, records)]
     layout = struct.Struct(order + header.HEAD.format[1:])
     places, versions = [0] * (2 * header.MODULES), [0] * header.MODULES
-    module, names_at = header.NAMES.index("LUSTRE"), layout.size + len(parts[0])
-    places[2 * module : 2 * module + 2] = [names_at + len(parts[1]), len(parts[2])]
+    module, names_at = header.NAMES.index("LUSTRE"), layout.size + len(packed[0])
+    places[2 * module : 2 * module + 2] = [names_at + len(packed[1]), len(packed[2])]
     versions[module] = 2
     head = layout.pack(
-        header.FORMAT, header.MAGIC, header.ZLIB, 0, names_at, len(parts[1]), *places, *versions
+        header.FORMAT, header.MAGIC, header.ZLIB, 0, names_at, len(packed[1]), *places, *versions
     )
-    path.write_bytes(head + b"".join(parts))
+    path.write_bytes(head + b"".join(packed))
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
