@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import socket
 import stat
 import threading
@@ -17,7 +18,7 @@ import pytest
 
 from iogauge.cli import options, table
 from iogauge.cli.main import main, parser_of
-from tests.analysis_recorded import ROOT, Recorded
+from tests.analysis_recorded import DATA, Recorded
 
 TYPES = {options.in_path, options.in_file, options.out_file, options.out_folder}
 COMMANDS = [command for command in table.COMMANDS if command.name != "doctor"]
@@ -152,7 +153,8 @@ def test_a_device_a_pipe_and_a_link_stay_what_they_are(
 ) -> None:
     assert written in actions({options.out_file})
     recorded = Recorded(tmp_path / "recorded")
-    store, log = tmp_path / "store", ROOT / "tests" / "data" / "darshan" / "mpich-collective-dxt"
+    store, log = tmp_path / "store", tmp_path / "run"
+    shutil.copytree(DATA / "darshan" / "mpich-collective-dxt", log)
     paths = {"REPORT": recorded.report, "STORE": store, "RUN": log, "LOG": log / "trace.darshan"}
     given = {word: str(path) for word, path in paths.items()}
     assert main(["store", "add", given["REPORT"], "--store", given["STORE"]]) == 0
