@@ -79,7 +79,9 @@ def _take(handle: int, path: Path, what: str, say: Callable[[str], None], anyway
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             break
         except BlockingIOError:
-            if (holder := _holder(handle)) != told:
+            text = os.pread(handle, 300, 0).decode(errors="replace")
+            holder = "".join(c for c in text if c.isprintable()) or "another process"
+            if holder != told:
                 say(f"waiting for {holder} ({path}), {limit} s at most ({LIMIT}){anyway}")
             told = holder
             if time.monotonic() - began > int(limit):
@@ -93,8 +95,3 @@ def _take(handle: int, path: Path, what: str, say: Callable[[str], None], anyway
     with suppress(OSError):  # another user's file
         os.ftruncate(handle, 0)
         os.pwrite(handle, text.encode(), 0)
-
-
-def _holder(handle: int) -> str:
-    text = os.pread(handle, 300, 0).decode(errors="replace")
-    return "".join(c for c in text if c.isprintable()) or "another process"

@@ -15,6 +15,7 @@ from iogauge.measure.kernels import STRICT, build
 from tests.reframe_session import reframe
 from tests.reframe_tests.lie import Lie
 from tests.reframe_tests.more_lies import MORE_LIES
+from tests.reframe_tests.third_lies import THIRD_LIES
 
 pytestmark = [
     pytest.mark.first,
@@ -205,6 +206,7 @@ LIES = {
         "summary.write_fraction_fpp",
     ),
     **MORE_LIES,
+    **THIRD_LIES,
 }
 
 
