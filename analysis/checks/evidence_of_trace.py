@@ -93,12 +93,7 @@ def _slowest(document: Json, files: list[FileTrace]) -> Iterator[str]:
             continue
         # Writing may need reads first: sieving, headers.
         for verb, room in (("write", took["write"]), ("read", sum(took.values()))):
-            most = _longest(through, verb)
-            if not fits(most, room, WITHIN):
-                yield (
-                    f"{verb}: a process spent {most:.6g} s in {module} calls, "
-                    f"but the result says {room:.6g} s in all"
-                )
+            yield from _quick(module, through, room, verb)
 
 
 def _opened(document: Json, files: list[FileTrace]) -> Iterator[str]:
@@ -270,7 +265,7 @@ def _quick(what: str, files: list[FileTrace], seconds: float, side: str) -> Iter
     if not fits(most, seconds, WITHIN):
         yield (
             f"{what}: to {side}, a process spent {most:.6g} s in calls, "
-            f"but the result says {seconds:.6g} s"
+            f"but the result says {seconds:.6g} s in all"
         )
 
 

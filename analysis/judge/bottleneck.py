@@ -13,15 +13,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from iogauge.common.document import STOPPED, BadDocument
-from iogauge.common.document import load as load_document
-from iogauge.common.run_folder import DOCUMENT
 from iogauge.common.text import percent
 
 from ..checks.arithmetic import clients
-from ..errors import AnalysisError, MalformedDocumentError, NothingFoundError
+from ..errors import AnalysisError, NothingFoundError
 from ..ledger.ledger import Side, own_files
-from ..ledger.traced import Traced, is_traced
+from ..ledger.traced import Traced, finished, is_traced
 from ..ledger.traced import load as load_traced
 from ..ledger.verdict import HOLES, READ_SIEVING, SIEVING
 from ..session.model import CEILINGS, DIRECTIONS, Direction
@@ -348,12 +345,9 @@ class Loaded:
 def load(folder: Path) -> Loaded:
     """The document, and the trace if there is one. Raises AnalysisError for a run without
     results."""
-    try:
-        document = load_document(folder / DOCUMENT)
-    except BadDocument as problem:
-        raise MalformedDocumentError(f"{folder / DOCUMENT}{problem}") from None
-    if document["status"] in STOPPED or not document["samples"]:
-        raise NothingFoundError(f"{folder}: expected a run that ended well: {document['error']}")
+    document = finished(folder)
+    if not document["samples"]:
+        raise NothingFoundError(f"{folder}: expected a run with results: {document['error']}")
     if not is_traced(folder):
         return Loaded(document, None, "not traced: which process, layer and calls is unknown")
     try:

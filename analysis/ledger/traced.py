@@ -13,7 +13,7 @@ from iogauge.common.run_folder import DOCUMENT, TRACE
 
 from ..darshan.log import Log, read_log
 from ..darshan.raw import holds_traces
-from ..errors import NothingFoundError
+from ..errors import MalformedDocumentError, NothingFoundError
 from .ledger import Ledger, make_ledger, own_files
 from .phases import Singly, singly
 from .verdict import Judgement, judge
@@ -45,16 +45,22 @@ def is_traced(folder: Path) -> bool:
     return (folder / TRACE).exists() or holds_traces(folder / RAW)
 
 
-def load(folder: Path) -> Traced:
-    """A run's ledger and its log, which is made of the recorder's traces if there is none.
-    AnalysisError if a part is unusable."""
+def finished(folder: Path) -> dict[str, Any]:
+    """A run's document. AnalysisError unless the run ended well."""
     try:
         document = load_document(folder / DOCUMENT)
     except BadDocument as problem:
-        raise NothingFoundError(f"{folder / DOCUMENT}{problem}") from None
+        raise MalformedDocumentError(f"{folder / DOCUMENT}{problem}") from None
     if document["status"] in STOPPED:
-        what = "expected the document of a run that ended well"
-        raise NothingFoundError(f"{folder / DOCUMENT}: {what}, found status {document['status']!r}")
+        what = f"expected a run that ended well: {document['error']}"
+        raise NothingFoundError(f"{folder / DOCUMENT}: {what}")
+    return document
+
+
+def load(folder: Path) -> Traced:
+    """A run's ledger and its log, which is made of the recorder's traces if there is none.
+    AnalysisError if a part is unusable."""
+    document = finished(folder)
     if (folder / TRACE).exists() or not holds_traces(folder / RAW):
         log = read_log(folder / TRACE, heat=True, segments=True)
     else:

@@ -41,10 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "hdf5, ...), or a test's parameter (default: session)",
     )  # fmt: skip
     options.add_where(parser)
-    parser.add_argument(
-        "--quantity", action="append", metavar="NAME",
-        help="what to compare, such as write_phase_create (default: write_bw and read_bw)",
-    )  # fmt: skip
+    options.add_quantity(parser)
     parser.add_argument("--fail-slower", type=percent, metavar="PERCENT",
                         help="exit 1 if B is slower than A by this much, failed or is missing; "
                         "3 if that is undecided")  # fmt: skip

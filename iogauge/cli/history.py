@@ -13,10 +13,7 @@ from .compare import percent
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_where(parser)
-    parser.add_argument(
-        "--quantity", action="append", metavar="NAME",
-        help="such as write_phase_create (default: write_bw and read_bw)",
-    )  # fmt: skip
+    options.add_quantity(parser)
     parser.add_argument("--smallest", type=percent, default=0.05, metavar="PERCENT",
                         help="ignore smaller changes (default: 5%%)")  # fmt: skip
     parser.add_argument("--all", action="store_true", help="also cases without a change")
