@@ -23,7 +23,7 @@ import contextlib
 import itertools
 import math
 import random
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Literal, Protocol
@@ -179,12 +179,6 @@ def search(
     return Found(winner, searched, confirmed, tuple(ranked), log)
 
 
-def _in_turn(first: Sequence[Arm], second: Sequence[Arm]) -> Iterator[Arm]:
-    """Alternates, while both have any."""
-    for both in itertools.zip_longest(first, second):
-        yield from (arm for arm in both if arm is not None)
-
-
 @dataclass
 class _Course:
     space: Space
@@ -254,7 +248,8 @@ class _Course:
             fresh = self.promising()
             for arm in (arm for arm in beam[:1] if arm not in expanded):
                 expanded.add(arm)
-                fresh = [*_in_turn(fresh, self.space.near(arm))]
+                pairs = itertools.zip_longest(fresh, self.space.near(arm))  # alternates
+                fresh = [one for one in itertools.chain(*pairs) if one is not None]
         return []
 
     def promising(self) -> list[Arm]:

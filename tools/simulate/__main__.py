@@ -21,7 +21,6 @@ from iogauge.common.files import write_whole
 from . import history, rates, searches
 from .noise import ALIKE, INDEPENDENT, KINDS, OF_SESSIONS, SECOND_GAINS
 
-USAGE = "python -m tools.simulate [--uses 4000] [--file FILE]"
 BEGIN, END = "<!-- simulated: begin -->", "<!-- simulated: end -->"
 CASES, PAIRS, NIGHTS = (1, 20, 100), (8, 12, 20), (12, 20, 30)
 LOSSES = ((0.10, 10, False), (0.20, 10, False), (0.50, 100, False), (0.10, 100, True))
@@ -138,7 +137,7 @@ def text(uses: int) -> str:
 
 
 def main(words: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tools.simulate", usage=USAGE)
+    parser = argparse.ArgumentParser(prog="python -m tools.simulate")
     parser.add_argument("--uses", type=int, default=4000, help="of each interval (4000)")
     parser.add_argument("--file", type=Path, default=paths.ROOT / "docs/analysis.md")
     parser.add_argument("--searches", type=int, metavar="N",
