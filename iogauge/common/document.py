@@ -28,6 +28,7 @@ OPEN_MPI = re.compile(r"\[([^]:]+):\d+\] \*\*\* An error occurred in MPI_Init|MP
 
 # Counts are 64-bit; no measurable time, rate or size is larger either.
 MOST = 2**63
+FIRST = "/verification/first"  # a found element may have any value
 
 
 class BadDocument(Exception):
@@ -110,20 +111,21 @@ def _check_values(document: dict[str, Any]) -> None:
     """Checks beyond the schema: no absurd number, no control character in a text."""
     todo: list[tuple[str, Any]] = [("", document)]
     while todo:
-        place, value = todo.pop()
-        if isinstance(value, dict):
-            for key, inner in value.items():
-                if CONTROL.search(key):
-                    raise BadDocument(
-                        f": {one_line(place)}: a key with control characters, {key!a:.60}"
-                    )
-                todo.append((f"{place}/{key}".lstrip("/"), inner))
-        elif isinstance(value, list):
-            todo += [(f"{place}/{i}", inner) for i, inner in enumerate(value)]
-        elif isinstance(value, str) and place != "error" and CONTROL.search(value):
-            raise BadDocument(f": {one_line(place)} has control characters: {value!a:.60}")
-        elif place.startswith("verification/first/"):
-            continue  # a found element may have any value
-        elif isinstance(value, int | float) and not abs(value) < MOST:
-            what = f"{reprlib.repr(value)}: nothing that is measured is so large"
-            raise BadDocument(f": {one_line(place)} is {what}")
+        above, value = todo.pop()
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            if isinstance(inner, str):
+                if CONTROL.search(inner) and (above, key) != ("", "error"):
+                    what = f"has control characters: {inner!a:.60}"
+                    raise BadDocument(f": {_place(above, key)} {what}")
+            elif isinstance(inner, json_file.NESTED):
+                todo.append((f"{above}/{key}", inner))
+            elif inner is not None and not abs(inner) < MOST and not above.startswith(FIRST):
+                what = f"is {reprlib.repr(inner)}: nothing that is measured is so large"
+                raise BadDocument(f": {_place(above, key)} {what}")
+            if isinstance(key, str) and CONTROL.search(key):
+                what = f"a key with control characters, {key!a:.60}"
+                raise BadDocument(f": {one_line(above.lstrip('/'))}: {what}")
+
+
+def _place(above: str, key: str | int) -> str:
+    return one_line(f"{above}/{key}".lstrip("/"))

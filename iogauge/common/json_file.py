@@ -12,6 +12,7 @@ from typing import Any
 
 MOST_BYTES = 2**28
 DEEPEST = 64  # nested lists and objects
+NESTED = (dict, list)
 DIGITS = 300  # of an integer that still converts to a float
 
 
@@ -62,14 +63,13 @@ def parse(text: str | bytes, what: str = "JSON document") -> Any:
 
 
 def _check_depth(data: Any, what: str) -> None:
-    level = [data]
+    level = [data] if isinstance(data, NESTED) else []
     for _ in range(DEEPEST):
         level = [
             inner
             for value in level
-            if isinstance(value, dict | list)
             for inner in (value.values() if isinstance(value, dict) else value)
-            if isinstance(inner, dict | list)
+            if isinstance(inner, NESTED)
         ]
         if not level:
             return

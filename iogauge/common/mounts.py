@@ -20,16 +20,16 @@ def mount_of(path: Path, mounts: str | None = None) -> dict[str, str]:
     while not path.exists() and path != path.parent:
         path = path.parent
     place = path.resolve()
+    above = {str(place), *map(str, place.parents)}
     best = UNKNOWN
     for line in mounts.splitlines():
         device, mount, kind, options = (plain(word) for word in line.split()[:4])
-        holds = place == Path(mount) or Path(mount) in place.parents
         # The deepest mount point wins; of two on one point, the later.
-        if holds and len(mount) >= len(best["mount"]):
+        if mount in above and len(mount) >= len(best["mount"]):
             best = {"type": kind, "mount": mount, "device": device, "options": options}
     return best
 
 
 def plain(word: str) -> str:
     """/proc/mounts writes a blank as \\040."""
-    return word.encode().decode("unicode_escape")
+    return word if "\\" not in word else word.encode().decode("unicode_escape")

@@ -327,8 +327,9 @@ class IoBenchmark(
     @run_before("sanity")
     def record_the_striping(self) -> None:
         """What the job read back from the file system goes into the document."""
-        if not self.is_dry_run() and is_readable(Path(self.stagedir) / DOCUMENT):
-            striping.record(Path(self.stagedir), self.striping())
+        stage, asked = Path(self.stagedir), self.striping()
+        if asked and not self.is_dry_run() and is_readable(stage / DOCUMENT):
+            striping.record(stage, asked)
 
     @sanity_function
     @says_why

@@ -29,6 +29,7 @@ OF_THE_TEST = (
     "method", "mode", "scale", "fs", "call", "caches", "published_peak", "skip_reason",
     "spack_packages", "ledger",
 )  # fmt: skip
+PLAIN = (str, int, float, list, type(None))  # types of values that JSON has
 UNCHECKED = "it was not yet checked when the session was killed"
 UNCOMPARED = "performance error: the session was killed before it met its reference"
 
@@ -64,18 +65,11 @@ class SelfDescribed(rfm.RegressionTestPlugin):
         self.write_case("pass", None)
 
     def __rfm_json_encode__(self) -> Any:
-        """What ReFrame keeps of each case for --restore-session, without its fixtures: those have
-        separate files, which each case's file would copy."""
-        mine: dict[str, Any] = self.__dict__
-        fixtures = {
-            name: value for name, value in mine.items() if isinstance(value, rfm.RegressionTest)
-        }
-        for name in fixtures:
-            del mine[name]
-        try:
-            return super().__rfm_json_encode__()
-        finally:
-            mine.update(fixtures)
+        """What ReFrame keeps of each case for tests that depend on it in a restored session: plain
+        values. The job, the script's values and the fixtures would take as long as the rest."""
+        mine = {name: value for name, value in vars(self).items() if isinstance(value, PLAIN)}
+        cls = type(self)
+        return {"__rfm_class__": cls.__qualname__, "__rfm_file__": inspect.getfile(cls), **mine}
 
     def write_case(self, result: str, reason: str | None, checked: bool = True) -> None:
         """`checked`: the test's own checks have run."""
@@ -102,6 +96,6 @@ class SelfDescribed(rfm.RegressionTestPlugin):
             "process": processes.identity(os.getpid()),
             "order_seed": order.seed(),
         }
-        text = json.dumps({"session": session, "case": case}, indent=1, default=str)
+        text = json.dumps({"session": session, "case": case}, default=str)
         path = Path(self.stagedir) / CASE
         write_whole(path, text + "\n")

@@ -111,11 +111,9 @@ def logging() -> list[dict[str, Any]]:
             "level": LOG_LEVEL,
             "handlers": [
                 {
-                    "type": "file",
+                    "type": perflog.LOG,
                     "name": str(OUTPUT / "reframe.log"),
                     "level": LOG_LEVEL,
-                    "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s",
-                    "append": False,
                 }
             ],
             "handlers_perflog": [

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ReFrame's performance log, one line per figure of a case, from one record per case.
+"""ReFrame's log, and its performance log: one line per figure of a case, from one record per case.
 
 For each record ReFrame collects and formats all variables of the test, whatever the log's format
 names. Its own `perflog_multiline` repeats that for each figure of a case.
 """
 
 import copy
+import logging
 import re
+import time
 from typing import Any
 
 from reframe.core.logging import MultiFileHandler, register_log_handler
 
-TYPE = "iogauge"  # of the handler, in a site's `handlers_perflog`
+# Of the handlers, in a site's `handlers` and `handlers_perflog`.
+LOG, TYPE = "iogauge-log", "iogauge"
 # In the order of a figure's tuple in ReFrame's `perfvalues`.
 OF_A_FIGURE = tuple(
     f"check_perf_{name}"
@@ -41,6 +44,19 @@ class LineForEachFigure(MultiFileHandler):
             small.check_perf_var = name.split(":")[-1]
             vars(small).update(zip(OF_A_FIGURE, figure, strict=False))
             super().emit(small)
+
+
+class Lines(logging.FileHandler):
+    """ReFrame's own `file`, which also formats all fields of a test for each line."""
+
+    def format(self, record: Any) -> str:
+        when = time.strftime("%FT%T%z", time.localtime(record.created))
+        return f"[{when}] {record.levelname}: {record.check_info}: {record.getMessage()}"
+
+
+@register_log_handler(LOG)
+def _create_log(site_config: Any, where: str) -> Lines:
+    return Lines(site_config.get(f"{where}/name"), mode="w")
 
 
 @register_log_handler(TYPE)
