@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from iogauge.common.text import three
+
 from ..statistics import bound_test
 from ..statistics.bound_test import Decision, Limit, Samples
 from ..store import database as store
@@ -240,7 +242,7 @@ def _of_baseline(connection: Any, case: Case, session: Where, sites: Path) -> li
             continue
         bound = Bound(case.bound.value * expected.value, case.bound.at_least)
         row, of = _found(case, job, bound, job["unit"])
-        found.append(({**row, "bound": f"{case.bound} ({bound.value:.4g} {job['unit']})"}, of))
+        found.append(({**row, "bound": f"{case.bound} ({three(bound.value)} {job['unit']})"}, of))
     return found
 
 

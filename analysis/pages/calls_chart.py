@@ -13,6 +13,8 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
+from iogauge.common.text import three
+
 from ..darshan.log import Log
 from ..ledger import calls
 from ..ledger.phases import Singly
@@ -138,7 +140,7 @@ def throughput(flows: Sequence[calls.Flow]) -> Drawn | None:
     wide, paths = GRID / bins, []
     for flow in flows:
         high = [round(GRID * moved / flow.seconds / MIB / top) for moved in flow.moved]
-        title = f"{flow.direction}: {statistics.median(flow.rates) / MIB:.4g} MiB/s"
+        title = f"{flow.direction}: {three(statistics.median(flow.rates) / MIB)} MiB/s"
         d = "".join(f"M{i * wide:.1f} {GRID - h}h{wide:.1f}v{h}h-{wide:.1f}z"
                     for i, h in enumerate(high) if h)  # fmt: skip
         paths.append(Path(COLOURS[flow.direction], d, title))

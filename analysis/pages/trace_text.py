@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from iogauge.common.text import three
+
 from ..darshan.log import Log
 from ..judge import slow
 from ..ledger import calls, seconds
@@ -100,8 +102,8 @@ def of_calls(singly: Singly, log: Log) -> Iterator[Part]:
         for one, worst in calls.by_phase(singly)
     ]  # fmt: skip
     flows = [
-        "{}: median {:,.4g} MiB/s ({:,.4g} to {:,.4g}) over {} active intervals of {:.3g} s".format(
-            flow.direction, *(of(flow.rates) / MIB for of in (statistics.median, min, max)),
+        "{}: median {} MiB/s ({} to {}) over {} active intervals of {:.3g} s".format(
+            flow.direction, *(three(of(flow.rates) / MIB) for of in (statistics.median, min, max)),
             len(flow.rates), flow.seconds,
         )
         for flow in calls.flows(singly, log)

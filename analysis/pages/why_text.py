@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.padding import Padding
 
-from iogauge.common.text import percent
+from iogauge.common.text import percent, three
 
 from ..judge.bottleneck import LEAST, Cause, Facts
 from ..judge.remedies import Run, remedy
@@ -54,7 +54,7 @@ def heading(one: Facts) -> str:
     """`write: 43.1 MiB/s, 5 % of the peak; create 38 %, write 22 %, close 40 %`."""
     ceiling = f", {percent(one.of_ceiling)} of the peak" if one.of_ceiling is not None else ""
     phases = ", ".join(f"{name} {percent(one.part(name))}" for name in one.phases)
-    return f"{one.direction}: {one.bandwidth:.4g} MiB/s{ceiling}; {phases}"
+    return f"{one.direction}: {three(one.bandwidth)} MiB/s{ceiling}; {phases}"
 
 
 def single_calls(one: Facts) -> str:

@@ -300,7 +300,7 @@ def test_a_disturbed_machine_is_said(tmp_path: Path) -> None:
 
     session.edit_document(s3d("posix"), "openmpi", change)
     text = first_screen(tmp_path, session)
-    assert "machine disturbed: on ram the peak beside the same case varied by 4.0 times" in text
+    assert "on ram the peak beside the same case varied by a factor of 4.0" in text
     banner = (tmp_path / "p.html").read_text().split('<div class="card verdict')[1]
     assert banner.startswith(" warn")
 
