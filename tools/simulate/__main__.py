@@ -63,13 +63,6 @@ def pooled(uses: int) -> Rows:
         yield noise, *map(percent, rates.overall(noise, max(uses // 4, 2)))
 
 
-def kinds(uses: int) -> Rows:
-    yield "noise", "the fastest of the first round, in 7", "all in 7 rounds"
-    for noise in KINDS:
-        found = (rates.kinds(noise, max(uses // 4, 2), first=first) for first in (True, False))
-        yield noise, *map(percent, found)
-
-
 def bounds_kept(uses: int) -> Rows:
     yield "noise", *(f"{n} case{'s' if n > 1 else ''}" for n in CASES)
     for noise in [*INDEPENDENT, "alike 0.7"]:
@@ -82,7 +75,7 @@ def bounds_kept(uses: int) -> Rows:
 def coverage(uses: int) -> Rows:
     yield "interval", "samples", *KINDS
     for which, (_, sizes) in rates.INTERVALS.items():
-        for n in (sizes[0], sizes[-1]):
+        for n in sorted({sizes[0], sizes[-1]}):
             found = [rates.coverage(which, noise, n, uses) for noise in KINDS]
             yield which, str(n), *(f"{percent(1 - c.wrong)} ({100 * c.printed:.0f})" for c in found)
 
@@ -118,8 +111,6 @@ TABLES = {
     "**Wrong verdicts of `check`**, in %, on any of the cases; the bound is the truth, 20 jobs of "
     "one session:": bounds_kept,
     "**Intervals**, in %: uses without a wrong interval (95), and uses that printed one:": coverage,
-    "**Intervals between kinds of files** that are wrong, in %; 2, 4 and 6 calls, equally fast:":
-        kinds,
     "**False failures of `expect learn`**, in %, 200 references: of one / nights with any "
     "(of cases learned):":
         bounds,

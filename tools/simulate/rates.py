@@ -10,13 +10,11 @@ from iogauge.analysis.judge import advice, learned
 from iogauge.analysis.judge.samples import Job
 from iogauge.analysis.statistics import bound_test, exact, gate, interval, pooled, prediction
 from iogauge.analysis.statistics.bound_test import Limit, Samples
-from iogauge.common import tables
 
 from .noise import KINDS, SESSION, Floats, nights, session, true_median
 
 ROUNDS = interval.PAIRS + 1  # of a session
 GROUPS = 4  # of the cases of a first round
-CALLS = (2, 4, 6)  # of each kind of file
 
 
 def seeded(*words: object) -> np.random.Generator:
@@ -108,26 +106,6 @@ def overall(noise: str, uses: int, cases: int = 44) -> Overall:
     return Overall(wrong / uses, groups / uses, float(np.median(widths)), found / uses)
 
 
-def kinds(noise: str, uses: int, *, first: bool = False) -> float:
-    """The part of the intervals between kinds of files that do not hold the truth: CALLS of each
-    kind, all equally fast, in rounds of random order. `first`: as in `iogauge run`, only the
-    fastest of each kind in the first round have the other rounds."""
-    generator, found, ends = seeded("kinds", noise, first), list[bool](), np.cumsum((0, *CALLS))
-    same = dict.fromkeys(("stack", "variant", "hints"), "")
-    for _ in range(uses):
-        jobs = KINDS[noise](generator, (ROUNDS * ends[-1],)).reshape(ROUNDS, -1)
-        jobs, group = generator.permuted(jobs, axis=1), []
-        for kind, begin, end in zip(tables.KINDS, ends, ends[1:], strict=False):
-            best, (method, *_) = begin + jobs[0, begin:end].argmax(), tables.methods_of_kind(kind)
-            for i in range(begin, end):
-                speeds = jobs[: 1 if first and i != best else ROUNDS, i].tolist()
-                jobs_of = {Job(1, place, i, True): speed for place, speed in enumerate(speeds)}
-                group.append({"method": method, "call": str(i), "found": jobs_of, **same})
-        speeds_of = [one.speed for one in advice.by_kind(group, advice.DEFAULT) if one.speed]
-        found += [one.verdict in ("faster", "slower") for one in speeds_of if one.low]
-    return sum(found) / max(len(found), 1)
-
-
 def accepted(noise: str, cases: int, uses: int, *, shared: bool = False) -> float:
     """How often any of so many bounds at the true median is called kept or broken, from 20 jobs of
     one session. `shared`: all jobs of a session have an effect in common."""
@@ -165,11 +143,31 @@ def _of_one(noise: str, generator: np.random.Generator, n: int) -> tuple[interva
     return interval.of_median(KINDS[noise](generator, (n,)).tolist()), true_median(noise)
 
 
+def _of_kinds(
+    noise: str, generator: np.random.Generator, n: int
+) -> tuple[interval.Interval, float]:
+    """Two calls of a kind of file and six of another, all equally fast: the fastest of each in the
+    first round have n rounds, as in `iogauge run`."""
+    jobs = generator.permuted(KINDS[noise](generator, (n * 8,)).reshape(n, 8), axis=1)
+    best = jobs[0, :2].argmax(), 2 + jobs[0, 2:].argmax()
+    group = [
+        {"method": "posix" if i < 2 else "mpiio", "call": str(i),
+         **dict.fromkeys(("stack", "variant", "hints"), ""),
+         "found": dict(zip((Job(1, place, i, True) for place in range(n if i in best else 1)),
+                           jobs[:, i].tolist(), strict=False))}
+        for i in range(8)
+    ]  # fmt: skip
+    speed = advice.by_kind(group, advice.DEFAULT)[1].speed
+    assert speed
+    return speed, 1.0
+
+
 Make = Callable[[str, np.random.Generator, int], tuple[interval.Interval, float]]
 INTERVALS: dict[str, tuple[Make, tuple[int, ...]]] = {
     "ratio of pairs": (_of_pairs, (6, 8, 12, 20)),
     "ratio of sessions": (_of_two, (12, 20, 40)),
     "one median": (_of_one, (12, 20, 40)),
+    "kinds of files": (_of_kinds, (ROUNDS,)),
 }
 
 

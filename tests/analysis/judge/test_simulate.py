@@ -45,14 +45,6 @@ def test_what_is_said_over_all_cases_is_seldom_wrong(noise: str) -> None:
     assert noise != "10 %" or found.found > 0.95
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("noise", KINDS)
-@pytest.mark.parametrize("first", [True, False])
-def test_what_is_said_of_kinds_of_files_is_seldom_wrong(noise: str, first: bool) -> None:
-    found = rates.kinds(noise, USES // 2, first=first)
-    assert found <= 0.05 + slack(0.05, USES)
-
-
 @pytest.mark.parametrize("noise", ["10 %", "alike 0.7"])
 def test_verdicts_on_bounds_are_seldom_wrong(noise: str) -> None:
     assert rates.accepted(noise, 20, 100) <= 0.05 + slack(0.05, 100)
@@ -72,7 +64,8 @@ def test_an_interval_that_is_printed_holds_the_truth(which: str, n: int, noise: 
     """Conservative by design. Where neighbours are alike, 7 % of short series pass for what they
     are not."""
     found = rates.coverage(which, noise, n, USES)
-    most = 0.07 if noise in ALIKE and which != "ratio of pairs" else 0.05
+    alone = which not in ("ratio of pairs", "kinds of files")
+    most = 0.07 if noise in ALIKE and alone else 0.05
     assert found.wrong <= most + slack(most, USES)
 
 
