@@ -25,11 +25,3 @@ def load(path: Path) -> dict[str, Any]:
         return document.load(path)
     except document.BadDocument as problem:
         raise Wrong(f"{path.name}{problem}") from problem
-
-
-def is_readable(path: Path) -> bool:
-    try:
-        load(path)
-    except Wrong:
-        return False
-    return True
