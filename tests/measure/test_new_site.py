@@ -324,6 +324,27 @@ def test_a_partition_of_several_gets_its_own_scripts(tmp_path: Path) -> None:
         assert "|| . /lmod/init/bash\n" in script
 
 
+@pytest.mark.parametrize(
+    ("compiler", "default", "listed", "right"),
+    [
+        ("mpicc.openmpi", "none", "none\n\tpmix\n\tpmi2\n", "--mpi=pmix"),
+        ("mpicc.mpich", "none", "none\n\tpmix\n\tpmi2\n", "--mpi=pmi2"),
+        ("mpicc.mpich", "none", "none\n\tpmix\n", "--mpi=pmix"),
+        ("mpicc.mpich", "pmix", "none\n\tpmix\n\tpmi2\n", None),
+        ("mpicc.openmpi", "none", "none\n", None),
+    ],
+)
+def test_srun_starts_the_processes_of_an_mpi_together(
+    tmp_path: Path, compiler: str, default: str, listed: str, right: str | None
+) -> None:
+    settings = f"MinJobAge               = 10 sec\nMpiDefault              = {default}\n"
+    more = {compiler: "", "scontrol show config": settings, "srun --mpi=list": listed}
+    text = written(tmp_path, Made(all_of(SLURM, more)))
+    site = runpy.run_path(str(text))["site_configuration"]
+    launcher = site["environments"][0]["extras"]["launcher"]
+    assert launcher["options"] == ([right] if right else [])
+
+
 def test_the_file_works_here(tmp_path: Path) -> None:
     path = written(tmp_path, Made({"mpicc.mpich": ""}, table=Machine().mounts()))
     smoke = ("-t", "smoke", "-n", "S3d.*call=mpiio:collective")

@@ -32,6 +32,16 @@ def compiler(machine: Machine) -> tuple[str, str, str]:
     return found, library, f"mpiexec.{suffix}" if suffix else "mpiexec"
 
 
+def launcher_options(machine: Machine, launcher: str, library: str) -> list[str]:
+    """Of srun, if Slurm's own setting would start each process alone."""
+    settings = machine.ask("scontrol", "show", "config").text if launcher == "srun" else ""
+    if not re.search(r"^MpiDefault\s*= none$", settings, re.MULTILINE):
+        return []
+    offered = machine.ask("srun", "--mpi=list").text.split()
+    wanted = ("pmix", "pmi2") if library == "libmpi.so.40" else ("pmi2", "pmix")
+    return [f"--mpi={name}" for name in wanted if name in offered][:1]
+
+
 def site_file(name: str, machine: Machine) -> str:
     """The site file. What the batch system does not report of a partition is taken from here."""
     batch = schedulers.find(machine)
@@ -53,4 +63,5 @@ def site_file(name: str, machine: Machine) -> str:
         compiler=cc,
         library=library,
         command=command,
+        options=launcher_options(machine, batch.launcher, library),
     )
