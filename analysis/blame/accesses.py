@@ -59,11 +59,9 @@ def of_recorder(folder: Path) -> Traced:
             f"{folder}: the traces have only counters, no single access; trace a run with "
             "-S dxt=true, or IOGAUGE_TRACE_SEGMENTS=0 in its processes' environment"
         )
-    own = sorted(one.rank for one in found if one.flags & raw.MPI and not one.flags & raw.FORKED)
-    if len(set(own)) < len(own):
-        raise AnalysisError(f"{folder}: has traces of several runs; expected a folder of each run")
+    own = raw.of_one_run(folder, found)
     processes = max(process.rank for process in found) + 1
-    traced = Traced(folder, [], [], [""] * processes, np.empty(0, ACCESS), [])
+    traced = Traced(folder, [], [], [found[0].host] * processes, np.empty(0, ACCESS), [])
     number: dict[str, int] = {}
     tables, began = [], min(process.start for process in found)
     events: list[list[NDArray[np.void]]] = [[] for _ in range(processes)]

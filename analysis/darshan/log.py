@@ -134,7 +134,9 @@ def read_log(
         if done.returncode == -signal.SIGXCPU:
             raise UnreadableLogError(f"{log}: takes more time than a log of its size: damaged?")
         why = said[-1].removeprefix(f"{log.absolute()}: ") if said else end
-        raise UnreadableLogError(f"{log}: {why}")
+        if convert and why.startswith(str(convert.absolute())):
+            raise UnreadableLogError(why)
+        raise UnreadableLogError(f"{convert or log}: {why}")
     try:
         return _log(log, json_file.parse(done.stdout))
     except (json_file.Unreadable, ValueError, KeyError, TypeError) as error:

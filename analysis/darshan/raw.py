@@ -122,6 +122,8 @@ class _Cursor:
 
 def read_trace(path: Path) -> RawProcess:
     """One process's trace. `BrokenTraceError` if it is not one, or incomplete."""
+    if not path.is_file():
+        raise BrokenTraceError(f"{path}: is no file")
     cursor = _Cursor(path, path.read_bytes())
     magic, version, flags, rank, processes, pid, uid, seconds, nanoseconds, *rest = _HEADER.unpack(
         cursor.take(_HEADER.size)
@@ -197,6 +199,14 @@ def read_folder(folder: Path) -> list[RawProcess]:
         raise BrokenTraceError(f"{folder}: no process left a trace")
     _share_clocks(found)
     return sorted(found, key=lambda process: (process.rank, process.start))
+
+
+def of_one_run(folder: Path, found: Sequence[RawProcess]) -> list[int]:
+    """The ranks of its MPI processes. `AnalysisError` if there are several of one."""
+    ranks = sorted(one.rank for one in found if one.flags & MPI and not one.flags & FORKED)
+    if len(set(ranks)) < len(ranks):
+        raise AnalysisError(f"{folder}: has traces of several runs; expected a folder of each run")
+    return ranks
 
 
 def _share_clocks(found: Sequence[RawProcess]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from iogauge.analysis.darshan.log import Log, read_log
 from iogauge.analysis.darshan.others import SUMMARY, Others, ask_others
 from iogauge.analysis.darshan.raw import holds_traces
-from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK
+from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, NothingFoundError
 from iogauge.analysis.ledger import calls, phases, seconds
 from iogauge.analysis.ledger.ledger import Ledger
 from iogauge.analysis.ledger.traced import last_traced, load
@@ -46,7 +46,10 @@ def run(args: argparse.Namespace) -> int:
         with TemporaryDirectory() as place:
             log = Path(place) / f"{folder.absolute().name}.darshan"
             return run_alone(args, read_log(log, convert=folder, heat=True, segments=True))
-    traced = load(folder if folder.is_dir() else folder.parent)
+    own = folder if folder.is_dir() else folder.parent
+    if not (own / DOCUMENT).exists():
+        raise NothingFoundError(f"{folder}: expected a run, a Darshan log or traces, found none")
+    traced = load(own)
     if args.json:
         found = as_json(traced.ledger, traced.judgement)
         formats.write_json({**found, **_calls(traced.singly, traced.log)})
