@@ -46,9 +46,8 @@ FREE, SHARED, ALONE = 0, 1, 2  # the last two by fcntl(); 2 more: by flock()
 class Order:
     """For each access, in stretches between its process's ORDERING events: from which one it may
     take effect (`first`), and in which its effect is visible to all (`last`); the same counted in
-    meetings of all processes (`epoch_first`, `epoch_last`); `lock`: FREE, SHARED or ALONE, and how;
-    `hold`: which holding of a lock; `guard`: another file that its process has locked for itself,
-    and how, or -1;
+    meetings of all processes (`epoch_first`, `epoch_last`); `lock`: FREE, SHARED or ALONE; `hold`:
+    which holding of a lock; `guard`: another file that its process has locked for itself, or -1;
     `atomic`. `sent`, `heard`: when its process first sent a message after its effect is visible,
     and last received one before it may take effect; None without messages. `unsure`: of those
     times; `unmatched`: starts and ends of calls whose partner is not known, each sorted. `known`:

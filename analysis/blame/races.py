@@ -133,9 +133,6 @@ def read_modify_writes(traced: Traced, kept: Order) -> Numbers:
 def _name(traced: Traced, modified: Numbers, found: sweep.Pairs, kept: Order) -> Races:
     rows = traced.accesses
     a, b = found.a, found.b
-    if not len(a):
-        none = np.empty(0, np.int64)
-        return Races(np.empty(0, np.uint8), none, none, none, none, none)
     end = rows["offset"] + rows["length"]
     low = np.maximum(rows["offset"][a], rows["offset"][b])
     high = np.minimum(end[a], end[b])

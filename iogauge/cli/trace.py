@@ -53,10 +53,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         found = as_json(traced.ledger, traced.judgement)
         formats.write_json({**found, **_calls(traced.singly, traced.log)})
-    elif args.csv and args.calls:
-        formats.write_csv(_calls(traced.singly, traced.log)["calls"], CALLS)
     elif args.csv:
-        formats.write_csv(_layers(traced.ledger), ())
+        rows = _calls(traced.singly, traced.log)["calls"] if args.calls else _layers(traced.ledger)
+        formats.write_csv(rows, CALLS)
     else:
         # here: the chart library is slow to load
         from iogauge.analysis.pages import trace_page, trace_text
@@ -79,11 +78,10 @@ def run_alone(args: argparse.Namespace, log: Log) -> int:
     if args.json:
         formats.write_json({"recorder": log.recorder, "processes": log.processes, "layers": found,
                             **_calls(singly, log)})  # fmt: skip
-    elif args.csv and args.calls:
-        formats.write_csv(_calls(singly, log)["calls"], CALLS)
     elif args.csv:
         cells = ("name", "files", "read", "written", "reading", "writing", "other")
-        formats.write_csv([{name: row[name] for name in cells} for row in found], ())
+        rows = [{name: row[name] for name in cells} for row in found]
+        formats.write_csv(_calls(singly, log)["calls"] if args.calls else rows, CALLS)
     else:
         from iogauge.analysis.pages import trace_page, trace_text
 

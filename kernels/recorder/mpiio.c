@@ -16,23 +16,23 @@ static record *file_of(MPI_File handle) {
     return NULL;
 }
 
-static void remember(MPI_File handle, record *r) {
+static void remember(MPI_File handle, record *r, int processes) {
     recorder *the = recorder_state();
     if (the->mpi_files == MPI_FILES)
         recorder_partial();
     else
-        the->mpi_file[the->mpi_files++] = (mpi_file){handle, r};
+        the->mpi_file[the->mpi_files++] = (mpi_file){handle, r, processes};
 }
 
-static record *forget(MPI_File handle) {
+static mpi_file forget(MPI_File handle) {
     recorder *the = recorder_state();
     for (int i = the->mpi_files; i-- > 0;) {
         if (the->mpi_file[i].handle != handle) continue;
-        record *r = the->mpi_file[i].file;
+        mpi_file found = the->mpi_file[i];
         the->mpi_file[i] = the->mpi_file[--the->mpi_files];
-        return r;
+        return found;
     }
-    return NULL;
+    return (mpi_file){0};
 }
 
 static int processes_of(MPI_Comm comm) {
@@ -57,7 +57,7 @@ EXPORT int PMPI_File_open(MPI_Comm comm, const char *path, int mode, MPI_Info in
         r->counter[MPIIO_MODE] = mode;
         if (info != MPI_INFO_NULL) r->counter[MPIIO_HINTS]++;
         record_open(r, start, end);
-        remember(*handle, r);
+        remember(*handle, r, processes);
         event_add(r, EVENT_OPEN, mode, processes, start, end);
     }
     recorder_unlock();
@@ -75,11 +75,13 @@ EXPORT int PMPI_File_close(MPI_File *handle) {
     recorder_depth--;
     if (!recorder_on()) return result;
     recorder_lock();
-    record *r = recorder_on() ? forget(old) : NULL;
-    if (r) {
+    mpi_file closed = recorder_on() ? forget(old) : (mpi_file){0};
+    if (closed.file) {
         double end = recorder_now();
-        record_close(r, start, end);
-        event_add(r, EVENT_CLOSE, 0, 0, start, end);
+        record_close(closed.file, start, end);
+        event_add(closed.file, EVENT_CLOSE, 0, 0, start, end);
+        /* MPI lets it wait for the others, and the libraries do. */
+        if (closed.processes > 1) event_message(MESSAGE_BOTH, start, end);
     }
     recorder_unlock();
     return result;

@@ -38,6 +38,7 @@ typedef struct {
 typedef struct {
     const void *handle;
     record *file;
+    int processes;
 } mpi_file;
 
 /* A communicator: an identity that all of its processes give it, and how many were made from it. */

@@ -56,6 +56,10 @@ int main(int argc, char **argv) {
         MPI_Offset at = (MPI_Offset)writer * (N - SHARED);
         if (rank == writer) CHECK(MPI_File_write_at(f, at, data, N, MPI_BYTE, MPI_STATUS_IGNORE));
         if (writer == 0) stand_between(f, argv[2], rank);
+        if (writer == 0 && !strcmp(argv[2], "reopen")) {
+            CHECK(MPI_File_close(&f));
+            CHECK(MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_RDWR, MPI_INFO_NULL, &f));
+        }
     }
     CHECK(MPI_File_close(&f));
     MPI_Finalize();
