@@ -23,7 +23,6 @@ from pathlib import Path
 from statistics import median
 
 from iogauge.analysis.statistics.interval import of_pairs
-from iogauge.common.text import three
 from iogauge.measure import iokernel, kernels
 from iogauge.measure.iokernel import Stack
 from reframe_tests.machine.scales import near_cubic
@@ -214,12 +213,12 @@ def rows(head: list[str], found: list[list[Figures]]) -> Iterator[str]:
         if len(values) < len(found):
             yield f"| {' | '.join([*head, name])} | too short to compare |"
             continue
-        other, ours = (three(median(side)) for side in zip(*values, strict=True))
+        other, ours = (f"{median(side):.4g}" for side in zip(*values, strict=True))
         ratio = of_pairs(values)
         ends = "too few pairs"
         if ratio.low is not None and ratio.high is not None:
-            ends = f"{three(ratio.low)} to {three(ratio.high)}"
-        cells = [*head, name, ours, other, three(ratio.value), ends, ratio.verdict]
+            ends = f"{ratio.low:.3g} to {ratio.high:.3g}"
+        cells = [*head, name, ours, other, f"{ratio.value:.3g}", ends, ratio.verdict]
         yield f"| {' | '.join(cells)} |"
 
 

@@ -3,8 +3,6 @@
 
 from typing import Any
 
-from iogauge.common.text import three
-
 from ..judge.claim_criteria import Finding
 from ..judge.claims import Judged
 
@@ -35,7 +33,7 @@ def row(judged: Judged) -> dict[str, Any]:
 def finding_text(finding: Finding) -> str:
     """`write_bw ...: 1.2 (1.1 to 1.3), published 5.13, local disk (ext4) openmpi, 2 processes`."""
     published = f", published {finding.published.number}" if finding.published else ""
-    ends = f"{three(finding.value)} ({three(finding.low)} to {three(finding.high)})"
+    ends = f"{finding.value:.3g} ({finding.low:.3g} to {finding.high:.3g})"
     text = f"{finding.what} {ends}{published}, {finding.place.text}"
     if finding.place.crowded:
         text += f" on {finding.place.cores} cores, which decides nothing"
