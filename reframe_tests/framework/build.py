@@ -140,7 +140,7 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
 
     @property
     def build_folder(self) -> Path:
-        """That of the system's first partition with the same environment: one build serves all."""
+        """One for all partitions with the same environment, named by the first of them."""
         name, mine = self.current_environ.name, self.current_partition
         alike = (p for p in self.current_system.partitions if _jobs(p, name) == _jobs(mine, name))
         return builds() / f"{next(alike).fullname.replace(':', '-')}-{name}"
