@@ -31,6 +31,7 @@ void io_latency_free(io_latency *l) {
 void io_latency_clear(io_latency *l) {
     clock_read(&l->clock);
     l->tick = l->clock.last.tick;
+    l->waiting = 0;
     for (int d = 0; d < IO_DIRECTIONS; d++) {
         hdr_reset(l->calls[d]);
         l->seconds[d] = 0;
@@ -38,9 +39,15 @@ void io_latency_clear(io_latency *l) {
 }
 
 void io_latency_add(io_latency *l, int direction, double seconds) {
-    double ns = seconds / NANO;
+    double ns = seconds * 1e9;
     l->seconds[direction] += seconds;
     hdr_record_value(l->calls[direction], ns < 0 ? 0 : ns < MOST ? (int64_t)ns : MOST);
+}
+
+void io_latency_count(io_latency *l) {
+    for (int i = 0; i < l->waiting; i++)
+        io_latency_add(l, l->direction[i], (double)(int64_t)l->lasted[i] * l->tick);
+    l->waiting = 0;
 }
 
 /* In seconds. A histogram rounds up to the end of a bin: never above the slowest call. */
@@ -78,6 +85,7 @@ static io_slowest find_slowest(const io_session *s, int direction) {
 int io_latency_reduce(const io_session *s, io_sample *sample) {
     const bool ran[IO_DIRECTIONS] = {s->what->write, s->what->read};
     struct hdr_histogram *all = NULL;
+    io_latency_count(s->latency);
     if (hdr_init(1, MOST, DIGITS, &all)) io_fail(&s->world->error, "out of memory for a histogram");
     if (io_agree(s->world)) return -1;
     for (int d = 0; d < IO_DIRECTIONS; d++) {

@@ -12,10 +12,15 @@
 #include "driver/sample.h"
 #include "driver/session.h"
 
+enum { IO_CALLS_WAITING = 64 };
+
+/* `lasted`: of calls that are not in a histogram yet. A system call evicts from the cache what counting
+ * needs, so many are counted together. */
 struct io_latency {
     io_clock clock;
     double tick; /* seconds */
-    moment began;
+    moment began, lasted[IO_CALLS_WAITING];
+    int direction[IO_CALLS_WAITING], waiting;
     double seconds[IO_DIRECTIONS]; /* sum of all calls */
     struct hdr_histogram *calls[IO_DIRECTIONS];
 };
@@ -27,6 +32,8 @@ void io_latency_free(io_latency *latency);
 /* A repeat begins. */
 void io_latency_clear(io_latency *latency);
 void io_latency_add(io_latency *latency, int direction, double seconds);
+/* Counts the calls that wait for it. */
+void io_latency_count(io_latency *latency);
 /* After the repeat, on all processes: the figures of all of them. */
 int io_latency_reduce(const io_session *session, io_sample *sample);
 
@@ -38,7 +45,12 @@ static inline void io_latency_begin(io_latency *l) {
 static inline void io_latency_end(io_latency *l, int direction) {
     if (!l) return;
     moment now = clock_moment(l->clock.ticks);
-    io_latency_add(l, direction, (double)(int64_t)(now - l->began) * l->tick);
+    l->direction[l->waiting] = direction;
+    l->lasted[l->waiting++] = now - l->began;
+    if (l->waiting == IO_CALLS_WAITING) {
+        io_latency_count(l);
+        now = clock_moment(l->clock.ticks);
+    }
     l->began = now;
 }
 
