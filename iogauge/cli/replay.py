@@ -147,7 +147,7 @@ def _runner(args: argparse.Namespace) -> Runner:
     if not words or not shutil.which(words[0]):
         raise UsageError(f"--launch {args.launch or launch}: not found; use such as mpiexec, srun")
     stack = Stack("", Path(program).absolute(), words)
-    return Runner(stack, args.dir.absolute(), Path())
+    return Runner(stack, args.dir.resolve(), Path())
 
 
 def _as_it_was(

@@ -375,7 +375,7 @@ def test_one_command(
     (left / users[0].name).write_bytes(b"a killed run's")
     killed.wait()
     status = main([
-        "replay", str(tmp_path / "traces"), "--dir", str(data), "-o", str(out),
+        "replay", str(tmp_path / "traces"), "--dir", str(data / ".." / "data"), "-o", str(out),
         "--iokernel", str(any_stack.iokernel), "--launch", shlex.join(any_stack.launch),
         "--rounds", "1", "--method", "posix",
     ])  # fmt: skip
