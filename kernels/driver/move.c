@@ -148,16 +148,17 @@ static void prepare_piece(io_step *f, const io_part *parts, int n, uint64_t byte
     f->paused += io_monotonic_seconds() - began;
 }
 
-/* A piece lasts as long as the slowest process's: the clock of each advances to there. Processes that wait
- * for each other's locks by turns would otherwise count only half of that time. Whether any process failed;
- * `more`: whether any has another piece. */
+/* In a shared file, a piece lasts as long as the slowest process's: the clock of each advances to there.
+ * Processes that wait for each other's locks by turns would otherwise count only half of that time. Whether
+ * any process failed; `more`: whether any has another piece. */
 static bool end_together(io_step *f, double seconds, bool failed, bool *more) {
     double began = io_monotonic_seconds();
     double mine[] = {seconds, failed, *more}, most[] = {seconds, failed, *more};
     io_now_at(f->session->world, IO_AT_OTHERS);
     MPI_Allreduce(mine, most, 3, MPI_DOUBLE, MPI_MAX, f->session->world->comm);
-    f->seconds.waited += most[0] - seconds;
-    f->paused += io_monotonic_seconds() - began - (most[0] - seconds);
+    double waited = f->shared ? most[0] - seconds : 0;
+    f->seconds.waited += waited;
+    f->paused += io_monotonic_seconds() - began - waited;
     *more = most[2] > 0;
     return most[1] > 0;
 }
@@ -209,9 +210,10 @@ static int move_stretch(io_step *f, int which, uint64_t from, uint64_t to) {
     bool all_at_once = !f->session->what->io_group;
     io_now_at(f->session->world, IO_AT_OTHERS);
     if (all_at_once) MPI_Barrier(f->session->world->comm);
-    double began = io_step_clock(f);
+    double began = io_step_clock(f), waited = f->seconds.waited;
     int status = move_transfers(f, from, to);
     f->seconds.stretch[which] += io_step_clock(f) - began;
+    f->seconds.waited_in[which] += f->seconds.waited - waited;
     return all_at_once ? io_agree(f->session->world) : status;
 }
 

@@ -73,7 +73,8 @@ typedef struct {
 typedef struct {
     double phase[IO_PHASES], stretch[IO_MAX_STRETCHES];
     double fill;   /* generating values; in no phase */
-    double waited; /* for the slowest process of each piece; in the phase that moves data */
+    double waited; /* for the slowest process of each piece; in the phase that moves data, */
+    double waited_in[IO_MAX_STRETCHES]; /* and in each stretch of it */
     /* Unix time, 0 if it did not run; the last of each: the files of a series after the first. */
     double begin[IO_PHASES + 1], end[IO_PHASES + 1];
     /* By another clock, read within the phase's time, without the time that the step's clock stood. */

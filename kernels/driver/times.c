@@ -46,6 +46,7 @@ void io_add_times(const io_session *s, io_sample *sample, const io_seconds *mine
     double values[VALUES], low[VALUES], high[VALUES], sum[VALUES];
     io_seconds min, max, all, own = *mine;
     own.phase[direction == IO_WRITING ? IO_PHASE_WRITE : IO_PHASE_READ] -= mine->waited;
+    for (int i = 0; i < IO_MAX_STRETCHES; i++) own.stretch[i] -= mine->waited_in[i];
     memcpy(values, mine, sizeof *mine);
     MPI_Allreduce(values, high, VALUES, MPI_DOUBLE, MPI_MAX, world->comm);
     memcpy(values, &own, sizeof own);

@@ -111,7 +111,7 @@ def test_values_are_made_off_the_clock(openmpi: Stack, tmp_path: Path) -> None:
         assert span["end"] - span["begin"] - clock > off
 
 
-@pytest.mark.parametrize("how", [POSIX, SHARED, How("mpiio", "independent")], ids=str)
+@pytest.mark.parametrize("how", [SHARED, How("mpiio", "independent")], ids=str)
 @pytest.mark.parametrize("call", ["write", "read"])
 def test_a_piece_lasts_as_long_as_the_slowest(
     stack: Stack, how: How, call: str, injector: Path, tmp_path: Path
