@@ -132,28 +132,14 @@ def _sieving(run: Run, cause: Cause) -> Remedy:
     return _hints(run, hint, f"switch data sieving off (ROMIO: {hint}), or use collective calls")
 
 
-def _holes(run: Run, cause: Cause) -> Remedy:
-    hint = "romio_cb_write=disable"
-    return _hints(run, hint, "write without collective buffering, which reads to fill holes")
-
-
-def _small(run: Run, cause: Cause) -> Remedy:
+def _small(run: Run, _: Cause) -> Remedy:
     if run.mode in ("collective", "collective-metadata"):
-        hint = "cb_buffer_size=16777216"
-        return _hints(run, hint, "larger buffers for collective calls")
+        return _hints(run, "cb_buffer_size=16777216", "larger buffers for collective calls")
     other = f"{run.method}:collective" if run.method in COLLECTIVE else "mpiio:collective"
     return _calls(run, other, "combine the processes' pieces: collective calls")
 
 
-def _exchange(run: Run, cause: Cause) -> Remedy:
-    return _calls(
-        run, f"{run.method}:independent",
-        "independent calls, if each process's data is in large pieces; or fewer and larger "
-        "exchanges (hints cb_nodes, cb_buffer_size)",
-    )  # fmt: skip
-
-
-def _metadata(run: Run, cause: Cause) -> Remedy:
+def _metadata(run: Run, _: Cause) -> Remedy:
     if run.method in ("hdf5", "cgns") and run.mode == "collective":
         text = "collective metadata: one process reads and writes headers for all"
         return _calls(run, f"{run.method}:collective-metadata", text)
@@ -170,9 +156,16 @@ def _metadata(run: Run, cause: Cause) -> Remedy:
 
 _REMEDIES: dict[Kind, Callable[[Run, Cause], Remedy]] = {
     "sieving": _sieving,
-    "holes": _holes,
+    "holes": lambda run, _: _hints(
+        run, "romio_cb_write=disable",
+        "write without collective buffering, which reads to fill holes",
+    ),
     "small calls": _small,
-    "exchange": _exchange,
+    "exchange": lambda run, _: _calls(
+        run, f"{run.method}:independent",
+        "independent calls, if each process's data is in large pieces; or fewer and larger "
+        "exchanges (hints cb_nodes, cb_buffer_size)",
+    ),
     "metadata": _metadata,
     "shared file": lambda run, _: _calls(
         run, "posix", "a file per process, or fewer writers (hint cb_nodes)"
