@@ -20,17 +20,16 @@ CACHES = {
 }
 
 SMALL = {"small": "accesses of 4 KiB", "files": "plain files"}
+# Outcomes that are named only where there are some.
+OTHERS = {"not asked": "not asked to verify", "nothing moved": "moved nothing (null)",
+          "skipped": "skipped"}  # fmt: skip
 NAMED = 3  # cases named individually per reason
 
 
 def counts_text(table: Table) -> str:
     counts = table.counts()
     parts = [f"{counts['verified']} verified", f"{counts['failed']} failed"]
-    for name in ("not asked", "nothing moved", "skipped"):
-        if counts[name]:
-            shown = "not asked to verify" if name == "not asked" else name
-            shown = "moved nothing (null)" if name == "nothing moved" else shown
-            parts.append(f"{counts[name]} {shown}")
+    parts += [f"{counts[name]} {shown}" for name, shown in OTHERS.items() if counts[name]]
     return ", ".join(parts)
 
 
@@ -182,15 +181,10 @@ def footer_lines(table: Table) -> list[str]:
     lines += [f"{counts_text(table)}; {repeats_text(table.ran)}{scale}"]
     lines += [f"  failed: {line}" for line in failure_lines(table)]
     lines += [f"  skipped {count}: {reason}" for reason, count in skip_reasons(table)]
-    peaks = peak_lines(table)
-    if peaks:
-        lines += [
-            "peaks of the session, MiB/s:",
-            *(f"  {line}" for line in peaks),
-        ]
+    if peaks := peak_lines(table):
+        lines += ["peaks of the session, MiB/s:", *(f"  {line}" for line in peaks)]
     lines += published_lines(table)
-    rates = rate_lines(table)
-    if rates:
+    if rates := rate_lines(table):
         lines += ["files/s:", *(f"  {line}" for line in rates)]
     lines += [f"reads from {line}" for line in caches_lines(table)]
     lines += version_lines(table)

@@ -109,6 +109,7 @@ def published(section: Section) -> Panels | None:
             table = (row["table"], row["pattern"], row["quantity"], row["place"])
             groups.setdefault(table, []).append(row)
     shades = {"ours": colours.PALETTE[0], "published": GREYS["peak"]}
+    scale = alt.Scale(domain=list(shades), range=list(shades.values()))
     panels = []
     for (_, pattern, quantity, conditions), of in groups.items():
         values = [
@@ -132,7 +133,7 @@ def published(section: Section) -> Panels | None:
                 y=y,
                 yOffset=alt.YOffset("who:N", sort=list(shades)),
                 x=alt.X("part:Q", axis=alt.Axis(title="% of each machine's best")),
-                color=_who(shades),
+                color=alt.Color("who:N", scale=scale, legend=alt.Legend(title=None)),
                 description=alt.Description("says:N"),
             )
         )
@@ -140,11 +141,6 @@ def published(section: Section) -> Panels | None:
         heading = panel_title([f"{pattern}, {quantity}", f"ours: {place}"])
         panels.append(bars.properties(width=WIDTH, height=46 * len(order), title=heading))
     return Panels(panels, shades, per_line=2) if panels else None
-
-
-def _who(shades: Mapping[str, str]) -> alt.Color:
-    scale = alt.Scale(domain=list(shades), range=list(shades.values()))
-    return alt.Color("who:N", scale=scale, legend=alt.Legend(title=None))
 
 
 def history(section: Section) -> Panels | None:
