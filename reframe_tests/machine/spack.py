@@ -265,7 +265,7 @@ def _installed(spack: str, folder: Path) -> dict[str, Package]:
 
 # Variables of an activation that do not concern a job.
 NOT_FOR_JOBS = re.compile(r"SPACK_|PS1$|PYTHONPATH$|MANPATH$|ACLOCAL_PATH$")
-EXPORT = re.compile(r"^export (\w+)=(.*);$")
+EXPORT = re.compile(r"^\s*export (\w+)=(.*);\s*$", re.MULTILINE)
 # Stands for the variable's value where the job runs.
 THE_JOBS = "/iogauge/the-jobs"
 
@@ -278,18 +278,17 @@ def _activation(spack: str, folder: Path) -> str:
     bare["PATH"] = f"{Path(spack).parent}:/usr/local/bin:/usr/bin:/bin:{THE_JOBS}"
     said = run(spack, "env", "activate", "--sh", "-d", str(folder), environment=bare)
     lines = [f"# `spack env activate -d {folder}`, as ReFrame found it."]
-    for name, value in filter(None, map(_export, said.splitlines())):
-        added = [part for part in value.split(":") if part and part not in bare["PATH"].split(":")]
+    for name, value in EXPORT.findall(said):
+        added = [
+            part
+            for part in value.strip("'\"").split(":")
+            if part and part not in bare["PATH"].split(":")
+        ]
         if not added or NOT_FOR_JOBS.match(name):
             continue
         rest = f"${{{name}:+:${name}}}" if name.endswith("PATH") else ""
         lines.append(f'export {name}="{":".join(added)}{rest}"')
     return "\n".join(lines) + "\n"
-
-
-def _export(line: str) -> tuple[str, str] | None:
-    match = EXPORT.match(line.strip())
-    return (match[1], match[2].strip("'\"")) if match else None
 
 
 def write_activation(variant: str) -> None:
