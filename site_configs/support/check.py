@@ -35,14 +35,9 @@ CEPH_UNIT = 65536  # bytes; stripe units are multiples of it
 
 def problems(site: Any) -> Iterator[str]:
     """All problems of a site, each beginning with its key. If types are wrong, only those."""
-    wrong = list(dict.fromkeys(of_types(site)))
+    errors = Draft202012Validator(SCHEMA).iter_errors(site)
+    wrong = list(dict.fromkeys(problem for error in errors for problem in said(site, error)))
     yield from (one_line(problem, LONGEST) for problem in wrong or of_meaning(site))
-
-
-def of_types(site: Any, schema: Any = SCHEMA) -> Iterator[str]:
-    """Problems against the schema, or a part of it."""
-    for error in Draft202012Validator(schema).iter_errors(site):
-        yield from said(site, error)
 
 
 def said(site: Any, error: ValidationError) -> Iterator[str]:

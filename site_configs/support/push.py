@@ -12,6 +12,7 @@ import json
 import os
 from datetime import datetime, timezone
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import requests
@@ -73,12 +74,8 @@ def mapping() -> dict[str, Any]:
 def _never_wait() -> None:
     """Add a time-out: ReFrame's handler would wait for ever for a server that accepts a document
     but never answers."""
-
-    class Patient:
-        post = staticmethod(functools.partial(requests.post, timeout=SECONDS))
-        exceptions = requests.exceptions
-
-    logging.requests = Patient
+    post = functools.partial(requests.post, timeout=SECONDS)
+    logging.requests = SimpleNamespace(post=post, exceptions=requests.exceptions)
 
 
 if __name__ == "__main__":
