@@ -197,7 +197,7 @@ def execute(
         status, outlived = None, 0
         try:
             status = process.wait(seconds)
-            outlived = _linger(process.pid, mark)
+            outlived = _wait(process, mark, LINGER)
         except subprocess.TimeoutExpired:
             if late:
                 late(process.pid)
@@ -222,10 +222,11 @@ def _alive(leader: int, mark: str) -> set[int]:
     return {*of_session(leader), *with_variable(MARK, mark)}
 
 
-def _linger(leader: int, mark: str) -> int:
-    """The number of processes that outlive their launcher."""
-    deadline = time.monotonic() + LINGER
-    while (alive := _alive(leader, mark)) and time.monotonic() < deadline:
+def _wait(process: subprocess.Popen[bytes], mark: str, seconds: float) -> int:
+    """The number of processes that are left after so long."""
+    deadline = time.monotonic() + seconds
+    while (alive := _alive(process.pid, mark)) and time.monotonic() < deadline:
+        process.poll()
         time.sleep(0.02)
     return len(alive)
 
@@ -234,8 +235,5 @@ def _end(process: subprocess.Popen[bytes], mark: str, first: signal.Signals) -> 
     """End all processes of a run, first with SIGTERM so that the launcher can clean up."""
     for number in (first, signal.SIGKILL):
         send(number, lambda: _alive(process.pid, mark))
-        deadline = time.monotonic() + POLITE
-        while _alive(process.pid, mark) and time.monotonic() < deadline:
-            process.poll()
-            time.sleep(0.02)
+        _wait(process, mark, POLITE)
     process.wait()
