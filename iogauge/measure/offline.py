@@ -63,8 +63,7 @@ def render(asked: Asked, target: Path, there: str, iokernel: str) -> tuple[list[
             write_whole(path, text.replace(str(ROOT / iokernel), iokernel))
             permit(path, 0o777)
             written.append(path)
-    kept = {"options": options}
-    write_whole(target / collected.ASKED, json.dumps(kept, indent=1) + "\n")
+    write_whole(target / collected.ASKED, json.dumps({"options": options}, indent=1) + "\n")
     return written, left_out
 
 
@@ -96,12 +95,8 @@ def collect(folder: Path, site: Path | None = None) -> int:
     except (json_file.Unreadable, KeyError, TypeError) as error:
         what = "expected a folder of `iogauge run --dry-run`"
         raise UsageError(f"{folder}: {what}: {error}") from None
-    command = [
-        REFRAME,
-        *_harmless(folder, list(map(str, options)), site),
-        "-r",
-        "--exec-policy=serial",
-    ]
+    words = _harmless(folder, list(map(str, options)), site)
+    command = [REFRAME, *words, "-r", "--exec-policy=serial"]
     environment = {**os.environ, collected.VARIABLE: str(folder.absolute())}
     environment["IOGAUGE_OUTPUT"] = str(output())
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode

@@ -27,7 +27,7 @@ from iogauge.analysis.statistics import pooled
 from iogauge.analysis.statistics.interval import PAIRS
 from iogauge.common import json_file, tables
 from iogauge.common.files import write_whole
-from iogauge.measure.session import REPORT_OPTION, Child, Measured, measure, say
+from iogauge.measure.session import REPORT_OPTION, Child, Measured, cases_of, measure, say
 from reframe_tests.jobs import order
 from reframe_tests.machine.stacks import ONLY, only
 
@@ -164,12 +164,10 @@ def twice(table: Table) -> list[list[Job]]:
 def without(words: Sequence[str]) -> list[str]:
     """ReFrame's options without those that later rounds set anew."""
     kept: list[str] = []
-    drop = False
-    for word in words:
-        if drop:
-            drop = False
-        elif word in VALUED:
-            drop = True
+    rest = iter(words)
+    for word in rest:
+        if word in VALUED:
+            next(rest, "")
         elif not word.startswith(("-n", *(f"{name}=" for name in VALUED[1:]))):
             kept.append(word)
     return kept
@@ -201,7 +199,7 @@ def run(child: Child, words: Sequence[str], output: Path, done: Measured, second
         return 0
     data = json_file.read(done.report)
     first = float(data["session_info"]["time_elapsed"])
-    cases = [c for r in data["runs"] for c in r["testcases"] if not c.get("fixture")]
+    cases = cases_of(data)
     took = [c["time_total"] for c in cases if c["result"] != "skip" and c.get("time_total")]
     left = max(seconds - first, LEAST * sum(took)) - START
     hashes = {c.get("display_name") or c["name"]: c.get("hashcode") for c in cases}

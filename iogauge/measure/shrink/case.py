@@ -17,8 +17,8 @@ from iogauge.measure.iokernel import Stack
 from reframe_tests.machine.leftovers import own_folder
 
 SECONDS = 120.0  # a small run takes less than one
-# Options for the place and output of a run, which are set here.
-OWN = {"--dir": 1, "--json": 1, "--keep": 0}
+# Options for the place and output of a run, which are set here, and whether they take a value.
+OWN = {"--dir": True, "--json": True, "--keep": False}
 # Options without which it is another case.
 NEEDED = ("--method", "--mode")
 NUMBER = re.compile(r"\d+")
@@ -50,14 +50,13 @@ class Case:
 
 
 def without_own(words: Sequence[str]) -> tuple[str, ...]:
-    found, at = [], 0
-    while at < len(words):
-        name = words[at].partition("=")[0]
-        if name in OWN:
-            at += 1 + (OWN[name] if "=" not in words[at] else 0)
-            continue
-        found.append(words[at])
-        at += 1
+    found, rest = [], iter(words)
+    for word in rest:
+        name, equals, _ = word.partition("=")
+        if name not in OWN:
+            found.append(word)
+        elif OWN[name] and not equals:
+            next(rest, "")
     return tuple(found)
 
 

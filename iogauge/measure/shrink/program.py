@@ -76,15 +76,13 @@ def suspects(some: Sequence[Round], found: Blame, file: int) -> list[Round]:
     races, rows = found.races, found.traced.accesses
     bad = (races.kind <= MAY_COVER) & (rows["file"][races.a] == file)
     low, high = races.low[bad], races.high[bad]
-    counts = []
-    for r in some:
-        begins, ends = (
-            np.array([p[1] for p in r.pieces]),
-            np.array([p[1] + p[2] for p in r.pieces]),
-        )
-        counts.append(int(((low < ends.max()) & (high > begins.min())).sum()) if len(begins) else 0)
-    order = sorted(range(len(some)), key=lambda i: -counts[i])
-    return [some[i] for i in order if counts[i]]
+
+    def covered(one: Round) -> int:
+        begin = min(offset for _, offset, _ in one.pieces)
+        end = max(offset + length for _, offset, length in one.pieces)
+        return int(((low < end) & (high > begin)).sum())
+
+    return sorted(filter(covered, some), key=covered, reverse=True)
 
 
 def text_of(

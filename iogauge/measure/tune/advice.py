@@ -154,14 +154,12 @@ class Advice:
 
     def _outcasts(self) -> Iterator[str]:
         """Settings that are not advised, with the first reason of each."""
-        seen: dict[str, list[tuple[Config, str]]] = {}
+        seen: dict[str, dict[Config, str]] = {}
         for trial in self.session.trials:
             if trial.outcome.kind != "ok":
-                of = seen.setdefault(trial.outcome.kind, [])
-                if trial.arm not in [arm for arm, _ in of]:
-                    of.append((trial.arm, trial.outcome.why))
+                seen.setdefault(trial.outcome.kind, {}).setdefault(trial.arm, trial.outcome.why)
         for kind, of in sorted(seen.items(), key=lambda one: one[0] != "wrong bytes"):
-            for arm, why in of[: None if kind == "wrong bytes" else SHOWN]:
+            for arm, why in list(of.items())[: None if kind == "wrong bytes" else SHOWN]:
                 yield f"excluded {kind}: {text(arm)}: {why}"
             if kind != "wrong bytes" and len(of) > SHOWN:
                 yield f"excluded {kind}: {len(of) - SHOWN} more settings"

@@ -223,9 +223,15 @@ def space_of(
         for name, of in calls.items()
         if name == named or _is_inside(name, of, named, scope)
     }
-    settings = tuple(_numbers(setting, processes) for setting in SETTINGS)
+    counts = {"all": str(processes), "half": str(math.ceil(processes / 2))}
+    settings = tuple(
+        dataclasses.replace(
+            one, values=tuple(dict.fromkeys(counts.get(value, value) for value in one.values))
+        )
+        for one in SETTINGS
+    )
     starts = tuple(
-        tuple((name, _number(value, processes)) for name, value in start) for start in STARTS
+        tuple((name, counts.get(value, value)) for name, value in start) for start in STARTS
     )
     return Space(settings, inside, features, ((CALL, named),), starts)
 
@@ -254,13 +260,3 @@ def _calls(listing: Mapping[str, Any], pattern: str) -> Iterator[tuple[str, froz
             if name in OVER_MPI_IO:
                 features |= {"over-mpi-io", "alone" if mode in ALONE else "together"}
             yield f"{name}:{mode}" if mode else name, frozenset(features)
-
-
-def _number(value: str, processes: int) -> str:
-    counts = {"all": processes, "half": math.ceil(processes / 2)}
-    return str(counts.get(value, value))
-
-
-def _numbers(setting: Setting, processes: int) -> Setting:
-    values = dict.fromkeys(_number(value, processes) for value in setting.values)
-    return dataclasses.replace(setting, values=tuple(values))
