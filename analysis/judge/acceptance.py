@@ -6,7 +6,7 @@ met (docs/analysis.md).
 """
 
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -249,10 +249,7 @@ def _of_baseline(connection: Any, case: Case, session: Where, sites: Path) -> li
 def _of_runs(connection: Any, case: Case, session: Where, _: Path) -> list[Found]:
     """Speeds relative to other runs of the session; runs of the same round are paired."""
     others: Mapping[str, str] = case.bound.what
-    both = [
-        _chosen(Where("true"), where)
-        for where in ({**case.where, **{k: [v] for k, v in others.items()}}, case.where)
-    ]
+    both = [_chosen(Where("true"), where) for where in reversed(_both_wheres(case))]
     groups = selection.groups(
         connection,
         session.also(_VERIFIED),
@@ -345,7 +342,8 @@ def _lost(connection: Any, case: Case, session: Where, states: str) -> list[Row]
     return list({tuple(row.values()): row for row in asked}.values())
 
 
-def _both_wheres(case: Case) -> Iterable[Mapping[str, Sequence[str]]]:
-    yield case.where
-    if case.bound.of == "runs":
-        yield {**case.where, **{key: [value] for key, value in case.bound.what.items()}}
+def _both_wheres(case: Case) -> list[Mapping[str, Sequence[str]]]:
+    """Of the runs, and of those that they are relative to, if any."""
+    if case.bound.of != "runs":
+        return [case.where]
+    return [case.where, {**case.where, **{key: [one] for key, one in case.bound.what.items()}}]

@@ -114,18 +114,14 @@ class News:
     notes: list[str]
 
 
-def read(folder: Path) -> tuple[Row, list[Row]]:
+def judge(folder: Path) -> Certificate:
     try:
         about = json_file.read(folder / ABOUT)
         rows = json_file.lines(folder / RUNS)
     except json_file.Unreadable as error:
         raise NothingFoundError(f"{folder}: no runs of a certificate ({error})") from None
-    return about, [row for row in rows if isinstance(row, dict) and set(KEY) <= row.keys()]
-
-
-def judge(folder: Path) -> Certificate:
-    about, rows = read(folder)
-    return of_runs(about, rows)
+    whole = [row for row in rows if isinstance(row, dict) and set(KEY) <= row.keys()]
+    return of_runs(about, whole)
 
 
 def of_runs(about: Mapping[str, Any], rows: Sequence[Row]) -> Certificate:

@@ -11,12 +11,11 @@ import numpy as np
 
 from ..statistics import interval
 from ..store import database as store
-from ..store import versions
 from ..store.database import Where
 from . import references
 from .compare_runs import pairs
 from .overall import speedup
-from .selection import Group, case_columns, groups, keys_condition, share_a_stack
+from .selection import Group, case_columns, groups, keys_condition, with_stack
 
 Test = Mapping[str, Any]
 
@@ -181,9 +180,7 @@ def _sides(connection: Any, where: Where, test: Test) -> list[tuple[Group, Group
     a, b = test["a"], test["b"]
     with_mode = any(":" in side.get("method", "") for side in (a, b))
     sides = [keys_condition(a), keys_condition(b)]
-    by = list(dict.fromkeys([*a, *b]))
-    if not set(versions.names()).isdisjoint(by) and not share_a_stack(connection, where, sides):
-        by.append("stack")  # each version has its own stack
+    by = with_stack(connection, where, sides, list(dict.fromkeys([*a, *b])))
     columns = case_columns(by, with_mode)
     return pairs(groups(connection, where, [test["quantity"]], sides, columns))
 

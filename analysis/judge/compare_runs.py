@@ -9,7 +9,6 @@ from typing import Any
 from ..errors import NothingFoundError
 from ..statistics import gate, interval
 from ..store import database as store
-from ..store import versions
 from ..store.database import Where
 from . import overall, samples
 from .overall import speeds
@@ -21,7 +20,7 @@ from .selection import (
     condition,
     failed_cases,
     groups,
-    share_a_stack,
+    with_stack,
 )
 
 COLUMNS = (
@@ -74,10 +73,7 @@ def compare(
     the gate's decision and `fails` whether it breaks the gate; cases that only A has are rows."""
     sides = [condition(connection, question.by, word) for word in (question.a, question.b)]
     with_mode = question.by == "method" and ":" in question.a + question.b
-    by = [question.by]
-    if question.by in versions.names() and not share_a_stack(connection, where, sides):
-        by.append("stack")  # each version has its own stack
-    columns = case_columns(by, with_mode)
+    columns = case_columns(with_stack(connection, where, sides, [question.by]), with_mode)
     found = groups(connection, where, question.quantities, sides, columns)
     if question.quantities is QUANTITIES:
         many = {group.case[PATTERN] for group in found if group.quantity in RATES}

@@ -225,15 +225,18 @@ def groups(
 _ABOUT = ("processes", "cores", "fs_type", "caches", "document", "started")
 
 
-def share_a_stack(
-    connection: duckdb.DuckDBPyConnection, where: Where, sides: Sequence[Side]
-) -> bool:
+def with_stack(
+    connection: duckdb.DuckDBPyConnection, where: Where, sides: Sequence[Side], by: Sequence[str]
+) -> list[str]:
+    """`by`, and the stack if versions are compared that no stack has both of."""
+    if set(versions.names()).isdisjoint(by):
+        return [*by]
     names = []
     for sql, values in sides:
         chosen = where.also(sql, *values)
         found = f"SELECT DISTINCT stack FROM records WHERE {chosen.sql}"
         names.append(set(connection.execute(found, chosen.values).fetchall()))
-    return bool(set.intersection(*names))
+    return [*by] if set.intersection(*names) else [*by, "stack"]
 
 
 def failed_cases(
