@@ -38,15 +38,12 @@ def read_document(path: Path) -> Result:
                 str(data.get("error") or f"{path}: the run stopped and gave no reason")
             )
         check_whole(data)
+        return _result(data)
     except UnknownSchema as problem:
         raise UnknownSchemaError(f"{path}: {problem}") from None
-    except Unreadable as problem:
-        raise MalformedDocumentError(f"{path}: {problem}") from None
     except BadDocument as problem:
         raise MalformedDocumentError(f"{path}{problem}") from None
-    try:
-        return _result(data)
-    except ValueError as problem:
+    except (Unreadable, ValueError) as problem:
         raise MalformedDocumentError(f"{path}: {problem}") from None
 
 
