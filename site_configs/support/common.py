@@ -40,16 +40,12 @@ user.make_known()
 OUTPUT = paths.output()
 
 
-def name_the_session() -> None:
-    """One folder per session, unless the user names another pattern: with the process ID, because
-    two sessions may begin in the same second; an inherited one is another process's. ReFrame has
-    no setting for time stamps, but this variable."""
-    pattern = "%Y%m%dT%H%M%S-"
-    if os.environ.get("RFM_TIMESTAMP_DIRS", pattern).startswith(pattern):
-        os.environ["RFM_TIMESTAMP_DIRS"] = f"{pattern}{os.getpid()}"
-
-
-name_the_session()
+# One folder per session, unless the user names another pattern: with the process ID, because two
+# sessions may begin in the same second; an inherited one is another process's. ReFrame has no
+# setting for time stamps, but this variable.
+BEGAN = "%Y%m%dT%H%M%S-"
+if os.environ.get("RFM_TIMESTAMP_DIRS", BEGAN).startswith(BEGAN):
+    os.environ["RFM_TIMESTAMP_DIRS"] = f"{BEGAN}{os.getpid()}"
 
 # IOGAUGE_LOG_LEVEL=debug2 shows all. Not the default: for each message ReFrame collects all of a
 # test's variables (5 ms), also each time it polls a running job: a tenth of a core, taken from the
