@@ -127,25 +127,24 @@ class Coverage(NamedTuple):
     wrong: float
 
 
-def _of_pairs(
-    noise: str, generator: np.random.Generator, n: int
-) -> tuple[interval.Interval, float]:
+Drawn = tuple[interval.Interval, float]  # an interval, and the truth
+
+
+def _of_pairs(noise: str, generator: np.random.Generator, n: int) -> Drawn:
     a, b = session(noise, generator, 1, n)
     return interval.of_pairs(list(zip(a[0].tolist(), b[0].tolist(), strict=True))), 1.0
 
 
-def _of_two(noise: str, generator: np.random.Generator, n: int) -> tuple[interval.Interval, float]:
+def _of_two(noise: str, generator: np.random.Generator, n: int) -> Drawn:
     a, b = KINDS[noise](generator, (2, n))
     return interval.of_two(a.tolist(), b.tolist()), 1.0
 
 
-def _of_one(noise: str, generator: np.random.Generator, n: int) -> tuple[interval.Interval, float]:
+def _of_one(noise: str, generator: np.random.Generator, n: int) -> Drawn:
     return interval.of_median(KINDS[noise](generator, (n,)).tolist()), true_median(noise)
 
 
-def _of_kinds(
-    noise: str, generator: np.random.Generator, n: int
-) -> tuple[interval.Interval, float]:
+def _of_kinds(noise: str, generator: np.random.Generator, n: int) -> Drawn:
     """Two calls of a kind of file and six of another, all equally fast: the fastest of each in the
     first round have n rounds, as in `iogauge run`."""
     jobs = generator.permuted(KINDS[noise](generator, (n * 8,)).reshape(n, 8), axis=1)
@@ -162,7 +161,7 @@ def _of_kinds(
     return speed, 1.0
 
 
-Make = Callable[[str, np.random.Generator, int], tuple[interval.Interval, float]]
+Make = Callable[[str, np.random.Generator, int], Drawn]
 INTERVALS: dict[str, tuple[Make, tuple[int, ...]]] = {
     "ratio of pairs": (_of_pairs, (6, 8, 12, 20)),
     "ratio of sessions": (_of_two, (12, 20, 40)),
