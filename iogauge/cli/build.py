@@ -4,7 +4,7 @@
 import argparse
 import subprocess
 
-from iogauge.analysis.errors import EXIT_OK
+from iogauge.analysis.errors import EXIT_OK, UsageError
 from iogauge.common.paths import builds
 from iogauge.measure import kernels
 
@@ -21,6 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.cmake and not args.cmake[0].startswith("-"):  # CMake would ignore it
+        raise UsageError(f"{args.cmake[0]!r} is no option of CMake; a stack is named by --stack")
     if args.for_tests:
         program = kernels.build_for_tests(args.stack) / "iokernel"
     else:

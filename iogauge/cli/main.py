@@ -39,14 +39,21 @@ class _Parser(argparse.ArgumentParser):
 
     def parse(self, words: Sequence[str]) -> argparse.Namespace:
         known = [name for name in self._option_string_actions if name.startswith("--")]
-        for word in itertools.takewhile(lambda word: word != "--", words):
+        own = list(itertools.takewhile(lambda word: word != "--", words))
+        for word in own:
             option, _, _ = word.partition("=")
             if option.startswith("--") and not any(name.startswith(option) for name in known):
                 self.error(f"option {_unknown(option, known)}")
-        args, more = self.parse_known_args(words)
+        behind = [act.dest for act in self._actions if str(act.metavar).startswith("-- ")]
+        args, more = self.parse_known_args(own if behind else words)
+        for name in behind:  # its words are only those after `--`
+            more = [*getattr(args, name), *more]
+            setattr(args, name, list(words[len(own) + 1 :]))
         if more:
-            what = "unknown option" if more[0].startswith("-") else "unexpected word"
-            self.error(f"{what} {more[0]!r}")
+            if more[0].startswith("-"):
+                self.error(f"unknown option {more[0]!r}")
+            stack = f"; to name a stack: --stack {more[0]}" if "--stack" in known else ""
+            self.error(f"unexpected word {more[0]!r}{stack}")
         return args
 
 

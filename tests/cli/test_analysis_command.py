@@ -190,3 +190,29 @@ def test_a_python_without_the_packages_is_one_line(command: str) -> None:
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2
     assert re.fullmatch(r"iogauge: \S+ has no package '\w+': run .*\n", done.stderr), done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["build mpich", "build mpich -- -DBUILD_TESTING=OFF", "build -- mpich", "run mpich --dry-run",
+     "run --dry-run mpich -- -v", "certify mpich"],
+)  # fmt: skip
+def test_a_stack_without_its_option_is_refused(
+    words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A build took it for an argument of CMake, which ignored it: another stack was built."""
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("something was started"))
+    try:
+        code: object = main(words.split())
+    except SystemExit as ended:
+        code = ended.code
+    said = capsys.readouterr().err
+    assert code == 2 and "'mpich'" in said and "--stack" in said
+
+
+def test_words_after_two_dashes_reach_their_program() -> None:
+    build, run = (table.BY_NAME[name] for name in ("build", "run"))
+    args = parser_of(build).parse(["--stack", "mpich", "--", "-D", "A=B", "--", "x"])
+    assert (args.stack, args.cmake) == ("mpich", ["-D", "A=B", "--", "x"])
+    assert parser_of(run).parse(["-v", "--", "-n", "S3d"]).reframe == ["-n", "S3d"]
+    assert parser_of(run).parse([]).reframe == []
