@@ -13,6 +13,7 @@ from iogauge.analysis.judge import references
 from iogauge.common.files import write_whole
 from iogauge.common.paths import ROOT, is_checkout
 from iogauge.measure import sites
+from iogauge.measure.new_site import schedulers
 from iogauge.measure.new_site.file import site_file
 from iogauge.measure.new_site.machine import Machine
 
@@ -34,7 +35,10 @@ def run_new(args: argparse.Namespace) -> int:
     path = args.output or own / f"{args.name}.py"
     if path.is_file():
         raise OutputError(f"{path} exists already; name another with --output")
-    write_whole(path, site_file(args.name, Machine()))
+    batch = schedulers.find(machine := Machine())
+    write_whole(path, site_file(args.name, machine, batch))
+    for line in batch.remarks:
+        options.say(line)
     site = args.name if is_checkout() and not args.output else path
     print(f"{path}: look for CHECK; then, with one of its partitions if there are several,\n")
     print(f"  iogauge site check {site}")

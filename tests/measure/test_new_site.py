@@ -154,16 +154,27 @@ def test_the_batch_system_is_the_one_that_answers(
     found = schedulers.find(Made(commands))
     assert found.back_end == back_end
     assert [part.name for part in found.partitions] == partitions
-    assert found.silent == []
+    assert found.remarks == []
 
 
 def test_a_batch_system_that_does_not_answer_is_not_taken_and_told() -> None:
     silent = all_of(SLURM, {SINFO: NOT_THERE})
     found = schedulers.find(Made(silent))
     assert (found.back_end, found.why) == ("local.j2", "no batch system answers")
-    assert found.silent == [f"sinfo is there, but does not answer: {NOT_THERE.trouble}"]
+    assert found.remarks == [f"sinfo is there, but does not answer: {NOT_THERE.trouble}"]
     other = schedulers.find(Made(all_of(silent, PBS)))
-    assert (other.back_end, other.silent) == ("torque.j2", found.silent)
+    assert (other.back_end, other.remarks) == ("torque.j2", found.remarks)
+
+
+def test_a_partition_without_nodes_is_left_out_and_told(tmp_path: Path) -> None:
+    """It was written as one node, of which jobs wait for ever. Cobalt says no numbers at all."""
+    nodes = f"{NODES}new|up|0|0|0|0|infinite\n"
+    machine = Made(all_of(SLURM, {SINFO: nodes, "mpicc": ""}))
+    found = schedulers.find(machine)
+    assert [part.name for part in found.partitions] == ["main", "fat"]
+    assert found.remarks == ["partition new has no nodes: left out"]
+    text = written(tmp_path, machine).read_text()
+    assert "\n# partition new has no nodes: left out\n" in text and '"new"' not in text
 
 
 def test_the_real_commands_are_asked_and_waited_for_a_while(
@@ -182,7 +193,7 @@ def test_the_real_commands_are_asked_and_waited_for_a_while(
     monkeypatch.setattr("iogauge.measure.new_site.machine.PATIENCE", 0.2)
     found = schedulers.find(Machine())
     assert found.back_end == "local.j2"
-    assert found.silent == [
+    assert found.remarks == [
         "sinfo is there, but does not answer: no controller",
         "qstat is there, but does not answer: no answer within 0 s",
     ]
@@ -293,7 +304,7 @@ MACHINES = {
 
 def written(folder: Path, machine: Machine) -> Path:
     path = folder / "dawn.py"
-    text = new_site.site_file("dawn", machine)
+    text = new_site.site_file("dawn", machine, schedulers.find(machine))
     here = f"Path({str(ROOT)!r})"
     path.write_text(text.replace("Path(__file__).resolve().parents[1]", here))
     return path
@@ -360,7 +371,9 @@ def test_module_is_defined_where_a_shell_does_not_have_it(tmp_path: Path) -> Non
     init = tmp_path / "init"
     init.write_text('module() { echo module "$@"; }\n')
     loaded = Made(LOADEDMODULES="gcc/12.2", LMOD_PKG=str(tmp_path))
-    text = new_site.site_file("dawn", loaded).replace(f"{tmp_path}/init/bash", str(init))
+    text = new_site.site_file("dawn", loaded, schedulers.find(loaded)).replace(
+        f"{tmp_path}/init/bash", str(init)
+    )
     text = text.replace("Path(__file__).resolve().parents[1]", f"Path({str(ROOT)!r})")
     (tmp_path / "dawn.py").write_text(text)
     site = runpy.run_path(str(tmp_path / "dawn.py"))["site_configuration"]

@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from iogauge.common.paths import is_checkout
-from iogauge.measure.new_site import mounts, schedulers
+from iogauge.measure.new_site import mounts
 from iogauge.measure.new_site.machine import Machine, find_modules
-from iogauge.measure.new_site.schedulers import Partition
+from iogauge.measure.new_site.schedulers import Found, Partition
 from reframe_tests.jobs.render import environment
 from reframe_tests.machine.memory import memory
 
@@ -42,9 +42,8 @@ def launcher_options(machine: Machine, launcher: str, library: str) -> list[str]
     return [f"--mpi={name}" for name in wanted if name in offered][:1]
 
 
-def site_file(name: str, machine: Machine) -> str:
+def site_file(name: str, machine: Machine, batch: Found) -> str:
     """The site file. What the batch system does not report of a partition is taken from here."""
-    batch = schedulers.find(machine)
     cc, library, command = compiler(machine)
     host = socket.gethostname().split(".")[0]
     parts = batch.partitions or [Partition("batch", "")]

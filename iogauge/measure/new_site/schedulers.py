@@ -45,37 +45,37 @@ class System:
 
 @dataclass(frozen=True)
 class Found:
-    """`why`: how it was found. `silent`: systems that are installed but do not answer, with the
-    reason."""
+    """`why`: how it was found. `remarks`: what was not taken, and why not."""
 
     back_end: str
     launcher: str
     why: str
     partitions: list[Partition]
-    silent: list[str]
+    remarks: list[str]
 
 
 def find(machine: Machine) -> Found:
     """The first batch system that answers, else this machine alone."""
-    silent: dict[str, str] = {}
+    remarks: list[str] = []
     for system in SYSTEMS:
         if not all(machine.which(command) for command in system.commands):
             continue
         answer = machine.ask(*system.ask)
         if answer.trouble:
-            silent[system.ask[0]] = answer.trouble
+            told = f"{system.ask[0]} is there, but does not answer: {answer.trouble}"
+            remarks += [] if told in remarks else [told]
             continue
         also = machine.ask(*system.also) if system.also else answer
         if not also.trouble and system.says in also.text:
             why = f"`{' '.join(system.ask)}` answers"
             parts = system.partitions(machine, answer.text)
-            return Found(system.back_end, system.launcher, why, parts, told(silent))
-    why = "no batch system answers" if silent else "no batch system's commands are on the PATH"
-    return Found("local.j2", "stack", why, [], told(silent))
-
-
-def told(silent: dict[str, str]) -> list[str]:
-    return [f"{name} is there, but does not answer: {why}" for name, why in silent.items()]
+            if system.ask is SINFO:  # it knows the nodes of each
+                empty = [part.name for part in parts if not part.nodes]
+                remarks += [f"partition {name} has no nodes: left out" for name in empty]
+                parts = [part for part in parts if part.nodes]
+            return Found(system.back_end, system.launcher, why, parts, remarks)
+    why = "no batch system answers" if remarks else "no batch system's commands are on the PATH"
+    return Found("local.j2", "stack", why, [], remarks)
 
 
 def _number(text: str) -> int:
