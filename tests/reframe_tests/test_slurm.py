@@ -212,6 +212,8 @@ def test_a_job_that_cannot_start_is_cancelled_with_the_reason(
     assert session.status == 1
     (case,) = session.cases
     assert "PartitionTimeLimit" in case["fail_reason"]
+    at_once = json.loads((Path(case["stagedir"]) / "case.json").read_text())["case"]
+    assert at_once["fail_reason"] == case["fail_reason"]
     assert accounted(cluster, case["jobid"], "state").startswith("CANCELLED")
 
 

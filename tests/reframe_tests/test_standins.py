@@ -52,6 +52,12 @@ def run(kind: str, kernel: Path, output: Path, *options: str, says: str = "") ->
     )
 
 
+def shown_at_once(session: Session) -> str:
+    """The reason in the case's own file, which `iogauge run` shows when a case fails."""
+    case = Path(session.cases[0]["stagedir"]) / "case.json"
+    return str(json.loads(case.read_text())["case"]["fail_reason"])
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_job_runs_from_submission_to_verdict(kind: str, kernel: Path, tmp_path: Path) -> None:
@@ -138,7 +144,9 @@ def test_a_job_that_does_not_start_in_time_is_cancelled(
 ) -> None:
     session = run(kind, kernel, tmp_path, "-S", "S3d.max_pending_time=1s", says="pending")
     assert session.status == 1
-    assert "maximum pending time exceeded" in session.cases[0]["fail_reason"]
+    reason = session.cases[0]["fail_reason"]
+    assert "maximum pending time exceeded" in reason
+    assert shown_at_once(session) == reason
     assert (tmp_path / "standin" / "jobs" / "100.status").read_text() == "271"
 
 
@@ -149,6 +157,7 @@ def test_a_job_that_can_never_run_is_cancelled_with_the_reason(
     assert session.status == 1
     reason = session.cases[0]["fail_reason"]
     assert "Can Never Run: Insufficient amount of resource: ncpus (R: 8 A: 4)" in reason
+    assert shown_at_once(session) == reason
     assert (tmp_path / "standin" / "jobs" / "100.status").read_text() == "271"
 
 

@@ -7,14 +7,16 @@ folder, after settling the number of tasks of a flexible job. It runs first, unc
 a dry run; then the script is written anew. Submit, poll and cancel are the stock ones.
 """
 
+import json
 from pathlib import Path
 from typing import Any
 
 import reframe.core.runtime as rt
 from reframe.core.exceptions import JobError
 
+from iogauge.common import json_file
 from iogauge.common.files import write_whole
-from iogauge.common.run_folder import JOB
+from iogauge.common.run_folder import CASE, JOB
 from reframe_tests.jobs import shell
 from reframe_tests.jobs.render import TemplateProblem, render, template_for
 
@@ -98,6 +100,19 @@ class TemplatedJob:
         text = f"{job.scheduler.registered_name} {job.jobid}\n"
         write_whole(Path(job.workdir) / JOB, text)
         return result
+
+    def finished(self) -> Any:
+        """Whether it has ended. Why it was given up also goes into its case's file, for
+        `iogauge run` to show at once."""
+        try:
+            return super().finished()  # type: ignore[misc]
+        except JobError as error:
+            path = Path(self.workdir) / CASE  # type: ignore[attr-defined]
+            if self.script_values is not None and path.is_file():
+                said = json_file.read(path, CASE)
+                said["case"]["fail_reason"] = f"job error: {error}"
+                write_whole(path, json.dumps(said) + "\n")
+            raise
 
     def _job_values(self) -> dict[str, Any]:
         job: Any = self
