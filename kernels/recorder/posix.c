@@ -102,32 +102,42 @@ void posix_path(const char *path, int folder, bool looked, bool changed, double 
     errno = code;
 }
 
+/* Asks the kernel, which is slow on a parallel file system. Without the lock: fstat() is recorded, too. */
+static bool is_full(int fd) {
+    struct stat st;
+    return !fstat(fd, &st) && (st.st_size >= MUCH || st.st_blocks >= MUCH / 512);
+}
+
 void posix_opened(const char *path, int folder, int flags, int mode, int fd, double start) {
     posix_path(path, folder, !(flags & O_CREAT) || flags & O_EXCL, flags & O_CREAT && fd >= 0, start);
     if (fd < 0 || !recorder_on()) return;
     int code = errno;
     char joined[RECORDER_PATH];
+    double end = recorder_now();
+    bool full = false;
     path = path_at(folder, path, joined);
-    struct stat st;
-    bool full = flags & O_CREAT && !fstat(fd, &st) && (st.st_size >= MUCH || st.st_blocks >= MUCH / 512);
     recorder_lock();
+    if (recorder_on()) posix_forget(fd); /* closed by a call that was not intercepted */
     record *r = recorder_on() ? recorder_record(MODULE_POSIX, path) : NULL;
-    description *d = r ? calloc(1, sizeof *d) : NULL;
+    if (r && flags & O_CREAT && !(flags & (O_EXCL | O_TRUNC))) {
+        recorder_unlock();
+        full = is_full(fd);
+        recorder_lock();
+    }
+    description *d = r && recorder_on() ? calloc(1, sizeof *d) : NULL;
     if (d) {
         *d = (description){.file = r, .append = flags & O_APPEND, .forks = recorder_state()->shared_offsets};
         if (mode) r->counter[POSIX_MODE] = mode;
         r->counter[POSIX_OPENS]++;
         memset(r->last_byte, 0, sizeof r->last_byte);
         if (flags & O_CREAT) r->unflushed = false;
-        record_open(r, start, recorder_now());
+        record_open(r, start, end);
         recorder_storage_opened(d, flags, full);
         attach(fd, d);
         if (!d->descriptors) {
             recorder_storage_closed(d);
             free(d);
         }
-    } else {
-        posix_forget(fd); /* closed by a call that was not intercepted */
     }
     recorder_unlock();
     errno = code;

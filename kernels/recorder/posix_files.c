@@ -45,20 +45,22 @@ static int mode_of(int flags, va_list rest) {
     }
 OPENS(WRAP_OPEN)
 
+#define NEW (O_CREAT | O_EXCL)
+
 /* X(name, parameters, arguments, directory, flags, mode); `path` is the name, for mkstemp after the call. */
 #define OTHER_OPENS(X)                                                                                       \
     X(__open_2, (const char *path, int flags), (path, flags), AT_FDCWD, flags, 0)                            \
     X(__open64_2, (const char *path, int flags), (path, flags), AT_FDCWD, flags, 0)                          \
     X(__openat_2, (int folder, const char *path, int flags), (folder, path, flags), folder, flags, 0)        \
     X(__openat64_2, (int folder, const char *path, int flags), (folder, path, flags), folder, flags, 0)      \
-    X(creat, (const char *path, mode_t mode), (path, mode), AT_FDCWD, O_CREAT, (int)mode)                    \
-    X(creat64, (const char *path, mode_t mode), (path, mode), AT_FDCWD, O_CREAT, (int)mode)                  \
-    X(mkstemp, (char *path), (path), AT_FDCWD, O_CREAT, 0)                                                   \
-    X(mkstemp64, (char *path), (path), AT_FDCWD, O_CREAT, 0)                                                 \
-    X(mkostemp, (char *path, int flags), (path, flags), AT_FDCWD, flags, 0)                                  \
-    X(mkostemp64, (char *path, int flags), (path, flags), AT_FDCWD, flags, 0)                                \
-    X(mkstemps, (char *path, int tail), (path, tail), AT_FDCWD, O_CREAT, 0)                                  \
-    X(mkostemps, (char *path, int tail, int flags), (path, tail, flags), AT_FDCWD, flags, 0)
+    X(creat, (const char *path, mode_t mode), (path, mode), AT_FDCWD, O_CREAT | O_TRUNC, (int)mode)          \
+    X(creat64, (const char *path, mode_t mode), (path, mode), AT_FDCWD, O_CREAT | O_TRUNC, (int)mode)        \
+    X(mkstemp, (char *path), (path), AT_FDCWD, NEW, 0)                                                       \
+    X(mkstemp64, (char *path), (path), AT_FDCWD, NEW, 0)                                                     \
+    X(mkostemp, (char *path, int flags), (path, flags), AT_FDCWD, NEW | flags, 0)                            \
+    X(mkostemp64, (char *path, int flags), (path, flags), AT_FDCWD, NEW | flags, 0)                          \
+    X(mkstemps, (char *path, int tail), (path, tail), AT_FDCWD, NEW, 0)                                      \
+    X(mkostemps, (char *path, int tail, int flags), (path, tail, flags), AT_FDCWD, NEW | flags, 0)
 
 #define WRAP_OTHER_OPEN(NAME, PARAMETERS, ARGUMENTS, FOLDER, FLAGS, MODE)                                    \
     EXPORT int NAME PARAMETERS {                                                                             \

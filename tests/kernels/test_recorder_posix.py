@@ -130,6 +130,18 @@ def test_calls_that_fail_count_nothing(openmpi: Stack, tmp_path: Path) -> None:
     assert {Path(r.path).name for p in processes for r in p.records} == {"a"}
 
 
+def test_opening_counts_nothing_for_a_file_closed_unseen(openmpi: Stack, tmp_path: Path) -> None:
+    code = OPEN + (
+        "import ctypes\n"
+        "assert ctypes.CDLL(None).close_range(f, f, 0) == 0\n"
+        "assert os.open(here + '/b', os.O_RDWR | os.O_CREAT) == f\n"
+        "os.write(f, b'x')\n"
+    )
+    processes = python(openmpi, tmp_path, code)
+    old, new = only(processes, "a"), only(processes, "b")
+    assert not {"STATS", "WRITES"} & set(old) and new["WRITES"] == 1 and "STATS" not in new
+
+
 def test_threads_lose_nothing(openmpi: Stack, tmp_path: Path) -> None:
     code = OPEN + (
         "import threading\n"
