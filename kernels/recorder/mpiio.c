@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI-IO: all forms of reading and writing, in a table. */
+#include <fcntl.h>
+
 #include "mpi_handles.h"
 #include "mpi_messages.h"
 #include "mpi_view.h"
 #include "paths.h"
+#include "posix.h"
 #include "state.h"
 
 #define UNKNOWN ((MPI_Offset) - 1)
@@ -47,6 +50,9 @@ EXPORT int PMPI_File_open(MPI_Comm comm, const char *path, int mode, MPI_Info in
     recorder_depth++;
     int result = next(comm, path, mode, info, handle);
     recorder_depth--;
+    bool made = mode & MPI_MODE_CREATE;
+    posix_path(path_without_prefix(path), AT_FDCWD, !made || mode & MPI_MODE_EXCL,
+               made && result == MPI_SUCCESS, start);
     if (result != MPI_SUCCESS || !recorder_on()) return result;
     double end = recorder_now();
     int processes = processes_of(comm);
@@ -83,7 +89,9 @@ EXPORT int PMPI_File_close(MPI_File *handle) {
         /* MPI lets it wait for the others, and the libraries do. */
         if (closed.processes > 1) event_message(MESSAGE_BOTH, start, end);
     }
+    bool gone = closed.file && closed.file->counter[MPIIO_MODE] & MPI_MODE_DELETE_ON_CLOSE;
     recorder_unlock();
+    if (gone) posix_path(closed.file->path, AT_FDCWD, false, result == MPI_SUCCESS, start);
     return result;
 }
 BOTH_NAMES(MPI_File_close, (MPI_File * handle));

@@ -10,8 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "paths.h"
 #include "posix.h"
 
+struct statx; /* since glibc 2.28 */
 int __open_2(const char *, int);
 int __open64_2(const char *, int);
 int __openat_2(int, const char *, int);
@@ -249,15 +251,25 @@ static void renamed(const char *from, const char *to, double start) {
     recorder_unlock();
 }
 
-EXPORT int rename(const char *from, const char *to) {
-    NEXT(int, rename, (const char *, const char *));
-    double start = recorder_now();
-    int result = next(from, to);
-    posix_path(from, AT_FDCWD, false, !result, start);
-    posix_path(to, AT_FDCWD, false, !result, start);
-    if (!result && recorder_on()) renamed(from, to, start);
-    return result;
-}
+/* X(name, parameters, arguments, directory before, directory after) */
+#define RENAMES(X)                                                                                           \
+    X(rename, (const char *from, const char *to), (from, to), AT_FDCWD, AT_FDCWD)                            \
+    X(renameat, (int old, const char *from, int new, const char *to), (old, from, new, to), old, new)        \
+    X(renameat2, (int old, const char *from, int new, const char *to, unsigned flags),                       \
+      (old, from, new, to, flags), old, new)
+
+#define WRAP_RENAME(NAME, PARAMETERS, ARGUMENTS, OLD, NOW)                                                   \
+    EXPORT int NAME PARAMETERS {                                                                             \
+        NEXT(int, NAME, PARAMETERS);                                                                         \
+        char before[RECORDER_PATH], after[RECORDER_PATH];                                                    \
+        double start = recorder_now();                                                                       \
+        int result = next ARGUMENTS;                                                                         \
+        posix_path(from, OLD, true, !result, start);                                                         \
+        posix_path(to, NOW, true, !result, start);                                                           \
+        if (!result && recorder_on()) renamed(path_at(OLD, from, before), path_at(NOW, to, after), start);   \
+        return result;                                                                                       \
+    }
+RENAMES(WRAP_RENAME)
 
 /* Only of files that this process has opened. */
 EXPORT int unlink(const char *path) {
@@ -284,6 +296,17 @@ EXPORT int unlink(const char *path) {
       folder, true, false)                                                                                   \
     X(int, fstatat64, (int folder, const char *path, struct stat64 *s, int flags), (folder, path, s, flags), \
       folder, true, false)                                                                                   \
+    X(int, statx, (int folder, const char *path, int flags, unsigned mask, struct statx *s),                 \
+      (folder, path, flags, mask, s), folder, true, false)                                                   \
+    X(int, remove, (const char *path), (path), AT_FDCWD, true, !result)                                      \
+    X(int, unlinkat, (int folder, const char *path, int flags), (folder, path, flags), folder, true,         \
+      !result)                                                                                               \
+    X(int, mkdirat, (int folder, const char *path, mode_t mode), (folder, path, mode), folder, true,         \
+      !result)                                                                                               \
+    X(int, linkat, (int old, const char *from, int folder, const char *path, int flags),                     \
+      (old, from, folder, path, flags), folder, true, !result)                                               \
+    X(int, symlinkat, (const char *from, int folder, const char *path), (from, folder, path), folder, true,  \
+      !result)                                                                                               \
     X(int, mkdir, (const char *path, mode_t mode), (path, mode), AT_FDCWD, true, !result)                    \
     X(int, rmdir, (const char *path), (path), AT_FDCWD, true, !result)                                       \
     X(int, link, (const char *from, const char *path), (from, path), AT_FDCWD, true, !result)                \

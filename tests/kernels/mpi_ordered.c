@@ -81,6 +81,32 @@ static void make(const char *path) {
     if (fd < 0 || close(fd)) MPI_Abort(WORLD, 4);
 }
 
+/* Calls by which a path comes or goes: after a kind's name. */
+static void change(void) {
+    MPI_File made;
+    int status = 0;
+    if (is("made-by-mkdirat")) status = mkdirat(AT_FDCWD, flag, 0777);
+    if (is("made-by-linkat")) status = linkat(AT_FDCWD, moved, AT_FDCWD, flag, 0);
+    if (is("made-by-symlinkat")) status = symlinkat(moved, AT_FDCWD, flag);
+    if (is("made-by-renameat")) status = renameat(AT_FDCWD, moved, AT_FDCWD, flag);
+    if (is("made-by-renameat2")) status = renameat2(AT_FDCWD, moved, AT_FDCWD, flag, 0);
+    if (is("gone-by-remove")) status = remove(moved);
+    if (is("gone-by-unlinkat")) status = unlinkat(AT_FDCWD, moved, 0);
+    if (is("made-by-mpi") || is("gone-by-mpi")) {
+        int mode = MPI_MODE_CREATE | MPI_MODE_WRONLY | (is("gone-by-mpi") ? MPI_MODE_DELETE_ON_CLOSE : 0);
+        CHECK(MPI_File_open(MPI_COMM_SELF, is("made-by-mpi") ? flag : moved, mode, MPI_INFO_NULL, &made));
+        CHECK(MPI_File_close(&made));
+    }
+    if (status) MPI_Abort(WORLD, 5);
+}
+
+static void await_change(void) {
+    struct statx s;
+    bool gone = !strncmp(kind, "gone-by-", 8);
+    if (gone || !strncmp(kind, "made-by-", 8))
+        while (!statx(AT_FDCWD, gone ? moved : flag, 0, STATX_TYPE, &s) == gone) continue;
+}
+
 static void group_of_one(int rank, MPI_Group *group) {
     MPI_Group world;
     CHECK(MPI_Comm_group(WORLD, &world));
@@ -122,6 +148,7 @@ static void after(void) {
         if (rename(moved, flag)) MPI_Abort(WORLD, 4);
     }
     if (is("lock-by-file") && rmdir(flag)) MPI_Abort(WORLD, 4);
+    change();
     if (is("posted")) {
         MPI_Group to;
         group_of_one(1, &to);
@@ -177,6 +204,7 @@ static void arrive_later(void) {
     if (is("early-ibarrier")) CHECK(MPI_Wait(&request, ANY));
     if (is("file") || is("moved-file") || is("early-file"))
         while (access(flag, F_OK)) continue;
+    await_change();
     if (is("own-files")) make(own);
     if (is("lock-by-file"))
         while (mkdir(flag, 0777)) continue;
@@ -241,6 +269,7 @@ static void prepare(const char *path) {
     snprintf(flag, sizeof flag, "%s.flag", path);
     snprintf(moved, sizeof moved, "%s.moved", path);
     snprintf(own, sizeof own, "%s.own-%d", path, me);
+    if (!me && (strstr(kind, "-by-") && strcmp(kind, "lock-by-file"))) make(moved);
     CHECK(MPI_Comm_split(WORLD, me > 0, me, &half));
     CHECK(MPI_Intercomm_create(half, 0, WORLD, me ? 0 : 1, 9, &between));
     CHECK(MPI_Cart_create(WORLD, 1, lengths, around_it, 0, &grid));
