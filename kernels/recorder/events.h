@@ -10,10 +10,10 @@
 #include "recorder.h"
 
 /* Arguments a and b, in order: mode and processes; none; none; the group (0: all) and its processes; offset
- * and length of a lock (0: to the end, WHOLE_FILE: by flock(), which knows nothing of fcntl()'s locks); the
- * same; the same; the view's number; on or off; its ways; the other process (-1: any) and what identifies the
- * message, twice; the direction, and the sequence of the access plus one (0: the split call before it); none
- * and what identifies the path, twice. */
+ * and length of a lock (0: to the end, WHOLE_FILE: by flock(), which knows nothing of fcntl()'s locks, except
+ * on NFS); the same; the same; the view's number; on or off; its ways; the other process (-1: any) and what
+ * identifies the message, twice; the direction, and the sequence of the access plus one (0: the split call
+ * before it); none and what identifies the path, twice. */
 enum event_kind {
     EVENT_OPEN,
     EVENT_CLOSE,

@@ -108,13 +108,14 @@ WRAP_DUP(dup, (int fd), (fd))
 WRAP_DUP(dup2, (int fd, int to), (fd, to))
 WRAP_DUP(dup3, (int fd, int to, int flags), (fd, to, flags))
 
-/* Locks or unlocks a range. */
+/* Locks or unlocks a range. On NFS, flock() is fcntl() of the whole file. */
 static void posix_locked(int fd, int kind, int64_t from, int64_t length, double start) {
     double end = recorder_now();
     recorder_lock();
     description *d = posix_description(fd);
     if (d && recorder_on()) {
         d->file->locked = true;
+        if (length == WHOLE_FILE && d->file->nfs) length = 0;
         event_add(d->file, kind, from, length, start, end);
     }
     recorder_unlock();

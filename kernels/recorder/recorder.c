@@ -74,8 +74,8 @@ record *recorder_known(int module, const char *path) {
     return path_clean(path, clean) ? find(module, clean) : NULL;
 }
 
-/* The block size of the file system, for counting unaligned accesses. Notes if it is in memory. */
-static int64_t alignment_of(const char *path) {
+/* The block size of the file system, for counting unaligned accesses. Notes if it is in memory, or NFS. */
+static int64_t alignment_of(const char *path, bool *nfs) {
     struct statfs fs;
     char folder[RECORDER_PATH];
     if (statfs(path, &fs)) {
@@ -85,6 +85,7 @@ static int64_t alignment_of(const char *path) {
         if (statfs(folder, &fs)) return -1;
     }
     if (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC) the.storage.memory = true;
+    *nfs = fs.f_type == NFS_SUPER_MAGIC;
     return (int64_t)fs.f_bsize;
 }
 
@@ -106,7 +107,7 @@ record *recorder_record(int module, const char *path) {
     *r = (record){.next = *bucket, .all = the.all, .path = copy, .module = module, .last_io = NO_IO};
     if (module == MODULE_POSIX) {
         r->counter[POSIX_MEM_ALIGNMENT] = MEMORY_ALIGNMENT;
-        r->counter[POSIX_FILE_ALIGNMENT] = alignment_of(clean);
+        r->counter[POSIX_FILE_ALIGNMENT] = alignment_of(clean, &r->nfs);
     }
     *bucket = the.all = r;
     return r;

@@ -63,7 +63,7 @@ typedef struct record {
     struct record *all;  /* of all */
     char *path;
     int module, last_io;
-    bool locked, unflushed;
+    bool locked, unflushed, nfs;
     int64_t called[OPERATIONS];
     int64_t counter[POSIX_COUNTERS]; /* MPI-IO has fewer */
     double time[TIME_COUNTERS];

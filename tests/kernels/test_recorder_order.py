@@ -10,7 +10,7 @@ import pytest
 from iokernel_stacks import Stack
 from recorder_runs import preload, traced
 
-from iogauge.analysis.blame.races import find
+from iogauge.analysis.blame.races import Blame, find
 
 ORDERED = (
     "send", "wildcard", "isend", "waited", "waited-all", "sendrecv", "duplicate", "split", "chain",
@@ -32,19 +32,46 @@ UNSEEN = (  # what completes is not matched, or whether a path was there before
 )  # fmt: skip
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", (*ORDERED, *RACY, *UNSEEN))
-def test_a_kind_of_order(stack: Stack, tmp_path: Path, kind: str) -> None:
-    program, traces, data = (tmp_path / name for name in ("program", "traces", "data"))
+# Says that every file is on NFS.
+NFS = """
+#include <linux/magic.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+int statfs(const char *path, struct statfs *s) {
+    int result = syscall(SYS_statfs, path, s);
+    s->f_type = NFS_SUPER_MAGIC;
+    return result;
+}
+"""
+
+
+def raced(stack: Stack, folder: Path, kind: str, *libraries: Path) -> Blame:
+    """What `blame` finds in a run of mpi_ordered.c, with these libraries preloaded."""
+    program, traces, data = (folder / name for name in ("program", "traces", "data"))
     data.mkdir()
     source = Path(__file__).with_name("mpi_ordered.c")
     words = [f"mpicc.{stack.name}", "-D_GNU_SOURCE", "-w", str(source), "-o", str(program)]
     subprocess.run(words, check=True)
     variables = preload(stack, traces, data, dxt=True)
+    variables["LD_PRELOAD"] = ":".join([variables["LD_PRELOAD"], *map(str, libraries)])
     start = ["env", *(f"{name}={value}" for name, value in variables.items()), str(program)]
     own = {key: value for key, value in stack.environment().items() if key.startswith("OMPI_")}
     done = traced([*stack.launch, "-n", "3", *start, str(data / "f"), kind], own)
     assert done.returncode == 0, done.stderr
-    found = find(traces)
+    return find(traces)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", (*ORDERED, *RACY, *UNSEEN))
+def test_a_kind_of_order(stack: Stack, tmp_path: Path, kind: str) -> None:
+    found = raced(stack, tmp_path, kind)
     assert bool(len(found.certain)) == (kind in RACY)
     assert bool(len(found.races)) == (kind in RACY + UNSEEN)
+
+
+def test_on_nfs_both_kinds_of_lock_exclude_each_other(stack: Stack, tmp_path: Path) -> None:
+    source, library = tmp_path / "nfs.c", tmp_path / "nfs.so"
+    source.write_text(NFS)
+    subprocess.run(["cc", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
+    assert not len(raced(stack, tmp_path, "mixed-locks", library).races)
