@@ -6,6 +6,8 @@
 #include "paths.h"
 #include "state.h"
 
+#define MOST_TURNS 32 /* events to look back over */
+
 /* Grows a list by at least one entry; NULL on failure. */
 static void *room_for_one(void *list, size_t used, size_t *room, size_t each) {
     if (used < *room) return list;
@@ -39,34 +41,37 @@ void event_add(const record *r, int kind, int64_t a, int64_t b, double start, do
                                   (uint16_t)(r ? r->module : MODULE_MPIIO)};
 }
 
-/* The last event, if it is of this kind and nothing came after it. */
-static event *last_of(int kind) {
+/* The last event of this kind and key, if since then others at most looked or passed messages: a process
+ * that waits asks for several things by turns. */
+static event *last_of(int kind, int64_t key) {
     const recorder *the = recorder_state();
-    event *last = the->events.used ? &the->events.entry[the->events.used - 1] : NULL;
-    return last && last->kind == kind && last->sequence + 1 == the->sequence ? last : NULL;
+    event *end = the->events.entry + the->events.used;
+    for (uint32_t back = 1; back <= MOST_TURNS && back <= the->events.used; back++) {
+        event *e = end - back;
+        if (e->sequence + back != the->sequence) return NULL; /* an access came between */
+        if (e->kind == kind && e->b == key) return e;
+        if (e->kind != EVENT_LOOKED && e->kind != EVENT_MESSAGE) return NULL;
+    }
+    return NULL;
 }
 
-/* All between two accesses become one. */
-void event_message(int ways, double start, double end) {
-    event *last = last_of(EVENT_MESSAGE);
+/* Adds to the last event of its kind and key if there was no access since. */
+static void add_or_merge(int kind, int64_t a, int64_t key, double start, double end) {
+    event *last = last_of(kind, key);
     if (!last) {
-        event_add(NULL, EVENT_MESSAGE, ways, 0, start, end);
+        event_add(NULL, kind, a, key, start, end);
         return;
     }
-    last->a |= ways;
+    last->a |= a;
     last->end = end;
 }
 
+void event_message(int ways, double start, double end) { add_or_merge(EVENT_MESSAGE, ways, 0, start, end); }
+
 void event_path(int kind, const char *path, double start, double end) {
-    const recorder *the = recorder_state();
     char clean[RECORDER_PATH];
-    if (!path_clean(path, clean) || !path_wanted(the->include, clean)) return;
-    int64_t key = (int64_t)record_id(clean);
-    event *last = last_of(kind);
-    if (last && last->b == key)
-        last->end = end; /* asked in a loop */
-    else
-        event_add(NULL, kind, 0, key, start, end);
+    if (!path_clean(path, clean) || !path_wanted(recorder_state()->include, clean)) return;
+    add_or_merge(kind, 0, (int64_t)record_id(clean), start, end);
 }
 
 void event_view(const record *r, view *v, double start, double end) {

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from iokernel_stacks import Stack
 from recorder_runs import preload, traced
 
 from iogauge.analysis.blame.races import Blame, find
+from iogauge.analysis.darshan.raw import EVENT, LOOKED, MESSAGE, read_folder
 
 ORDERED = (
     "send", "wildcard", "isend", "waited", "waited-all", "sendrecv", "duplicate", "split", "chain",
@@ -22,7 +24,7 @@ RACY = (
     "none", "other-tag", "other-communicator", "early-send", "late-wait", "answer",
     "broadcast-from-1", "reduce-to-0", "gather-to-0", "scatter-from-1", "shared-locks",
     "other-waited", "wrong-ring", "barrier-of-others", "early-ibarrier", "early-file", "own-files",
-    "mixed-locks", "lock-of-half",
+    "mixed-locks", "lock-of-half", "asked-by-turns",
 )  # fmt: skip
 UNSEEN = (  # what completes is not matched, or whether a path was there before
     "ibarrier", "ibarrier-tested", "iallgather", "neighbors", "scan", "barrier-between", "fence",
@@ -75,3 +77,14 @@ def test_on_nfs_both_kinds_of_lock_exclude_each_other(stack: Stack, tmp_path: Pa
     source.write_text(NFS)
     subprocess.run(["cc", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
     assert not len(raced(stack, tmp_path, "mixed-locks", library).races)
+
+
+def test_asking_for_several_things_by_turns_does_not_fill_the_trace(
+    stack: Stack, tmp_path: Path
+) -> None:
+    raced(stack, tmp_path, "asked-by-turns")
+    for process in read_folder(tmp_path / "traces"):
+        kinds = Counter(kind for *_, kind, _ in EVENT.iter_unpack(process.events))
+        if process.rank == 1:
+            assert kinds[LOOKED] == 2, "both paths"
+        assert kinds[MESSAGE] <= 12, "what the program calls besides"
