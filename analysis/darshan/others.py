@@ -35,7 +35,7 @@ def ask_others(known: Log, page: Path) -> Others:
     else:
         command = [sys.executable, "-m", "darshan", "summary", str(log.absolute()), "--output"]
         said, problem = _run("PyDarshan's summary", [*command, str(page.absolute())])
-        summary = page if said is not None and page.stat().st_size else None
+        summary = page if said is not None and page.exists() and page.stat().st_size else None
     drishti = Path(sys.executable).with_name("drishti")
     if not drishti.exists():
         return Others(summary, "", (problem,) if problem else ())

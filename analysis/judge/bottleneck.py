@@ -347,7 +347,8 @@ def load(folder: Path) -> Loaded:
     results."""
     document = finished(folder)
     if not document["samples"]:
-        raise NothingFoundError(f"{folder}: expected a run with results: {document['error']}")
+        why = document["error"] or document["status"]
+        raise NothingFoundError(f"{folder}: expected a run with results: {why}")
     if not is_traced(folder):
         return Loaded(document, None, "not traced: which process, layer and calls is unknown")
     try:

@@ -10,7 +10,7 @@ import altair as alt
 import vl_convert
 
 from ..errors import OutputError
-from ..judge.history import History
+from ..judge.history import LOW, History
 from .chart import INK, MUTED, PNG_SCALE, SAYS, WIDTH, Panels, panel_title, themed_svg
 from .colours import PALETTE
 from .history_table import change_text
@@ -52,7 +52,10 @@ def _point(one: History, first: int, end: int) -> dict[str, Any]:
 
 
 def _panel(one: History) -> alt.LayerChart:
-    runs = [_point(one, first, end) for first, end in stretches(len(one.values), POINTS)]
+    count = len(one.values)
+    before = max(0, count - len(LOW))  # the last runs stay single: they are judged as such
+    parts = stretches(before, POINTS) if before else []
+    runs = [_point(one, *part) for part in (*parts, *((i, i + 1) for i in range(before, count)))]
     levels = [
         {"from": _stamp(one, first), "to": _stamp(one, last - 1), "level": middle}
         for first, last, middle in one.levels

@@ -7,7 +7,6 @@ test's files. Everything else uses the rows of `model`.
 
 import re
 import reprlib
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -114,7 +113,7 @@ def load_session(
         command=info.get("cmdline") or "",
         runs=tuple(runs),
         interrupted=bool(info.get(INTERRUPTED)) or any(case["result"] == ABORTED for case in tries),
-        order_seed=info.get(SEED_KEY),
+        order_seed=_whole(info.get(SEED_KEY)),
     )
 
 
@@ -245,7 +244,7 @@ def _run(
         method=result.method if result else word("method"),
         mode=(result.mode or "") if result else word("mode"),
         scale=word("scale"),
-        processes=result.processes if result else case.get("num_tasks"),
+        processes=result.processes if result else _whole(case.get("num_tasks")),
         status=status,
         reason=reason,
         is_peak=PEAK in (case.get("tags") or []),
@@ -332,6 +331,11 @@ def _stale(report: Path, case: dict[str, Any], result: Result) -> str:
     return ""
 
 
+def _whole(number: float | None) -> int | None:
+    """A schema's integer may be 4.0."""
+    return None if number is None else int(number)
+
+
 def is_database(path: Path) -> bool:
     try:
         with path.open("rb") as file:
@@ -342,6 +346,8 @@ def is_database(path: Path) -> bool:
 
 def database_reports(path: Path) -> Iterator[dict[str, Any]]:
     """The reports in ReFrame's database (SQLite), oldest first. Raises MalformedReportError."""
+    import sqlite3  # here: a Python may have been built without
+
     try:
         with sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True) as connection:
             version = connection.execute("SELECT schema_version FROM metadata").fetchone()

@@ -42,7 +42,9 @@ class _Parser(argparse.ArgumentParser):
         own = list(itertools.takewhile(lambda word: word != "--", words))
         for word in own:
             option, _, _ = word.partition("=")
-            if option.startswith("--") and not any(name.startswith(option) for name in known):
+            if not option.startswith("--") or " " in option:  # a value may begin so
+                continue
+            if not any(name.startswith(option) for name in known):
                 self.error(f"option {_unknown(option, known)}")
         behind = [act.dest for act in self._actions if str(act.metavar).startswith("-- ")]
         args, more = self.parse_known_args(own if behind else words)

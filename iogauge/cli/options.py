@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import itertools
 import os
 import stat
@@ -17,6 +16,7 @@ from iogauge.analysis.store import database as store
 from iogauge.analysis.store import keys
 from iogauge.analysis.store.database import Where
 from iogauge.common import paths
+from iogauge.common.files import CannotWrite
 from iogauge.common.run_folder import case_files, is_session, sessions
 from iogauge.common.text import plain_lines
 
@@ -171,9 +171,13 @@ def unused(path: Path, folder: bool = False) -> Path:
     empty, so that another command takes the next name."""
     for number in itertools.count(1):
         one = path.with_stem(f"{path.stem}-{number}") if number > 1 else path
-        with contextlib.suppress(FileExistsError):
+        try:
             one.mkdir() if folder else one.touch(exist_ok=False)
             return one
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise CannotWrite(error.errno, error.strerror, str(one)) from error
     raise AssertionError
 
 

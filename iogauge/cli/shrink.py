@@ -27,7 +27,8 @@ def command_of(folder: Path) -> tuple[int, str]:
         first = read_folder(folder / RAW)[0]
     except BrokenTraceError as error:
         expected = "expected the stage folder of a run with -S dxt=true"
-        raise reduced.CannotShrinkError(f"{error}: {expected}") from None
+        what = str(error).partition(";")[0]
+        raise reduced.CannotShrinkError(f"{what}: {expected}") from None
     return first.processes, first.command
 
 

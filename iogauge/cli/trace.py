@@ -79,9 +79,11 @@ def run_alone(args: argparse.Namespace, log: Log) -> int:
         formats.write_json({"recorder": log.recorder, "processes": log.processes, "layers": found,
                             **_calls(singly, log)})  # fmt: skip
     elif args.csv:
-        cells = ("name", "files", "read", "written", "reading", "writing", "other")
+        cells: tuple[str, ...] = ("name", "files", "read", "written", "reading", "writing", "other")
         rows = [{name: row[name] for name in cells} for row in found]
-        formats.write_csv(_calls(singly, log)["calls"] if args.calls else rows, CALLS)
+        if args.calls:
+            rows, cells = _calls(singly, log)["calls"], CALLS
+        formats.write_csv(rows, cells)
     else:
         from iogauge.analysis.pages import trace_page, trace_text
 

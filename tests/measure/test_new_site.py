@@ -349,7 +349,7 @@ def test_srun_starts_the_processes_of_an_mpi_together(
     tmp_path: Path, compiler: str, default: str, listed: str, right: str | None
 ) -> None:
     settings = f"MinJobAge               = 10 sec\nMpiDefault              = {default}\n"
-    more = {compiler: "", "scontrol show config": settings, "srun --mpi=list": listed}
+    more = {compiler: "", "scontrol show config": settings, "sh -c srun --mpi=list 2>&1": listed}
     text = written(tmp_path, Made(all_of(SLURM, more)))
     site = runpy.run_path(str(text))["site_configuration"]
     launcher = site["environments"][0]["extras"]["launcher"]

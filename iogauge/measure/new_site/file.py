@@ -37,7 +37,7 @@ def launcher_options(machine: Machine, launcher: str, library: str) -> list[str]
     settings = machine.ask("scontrol", "show", "config").text if launcher == "srun" else ""
     if not re.search(r"^MpiDefault\s*= none$", settings, re.MULTILINE):
         return []
-    offered = machine.ask("srun", "--mpi=list").text.split()
+    offered = machine.ask("sh", "-c", "srun --mpi=list 2>&1").text.split()
     wanted = ("pmix", "pmi2") if library == "libmpi.so.40" else ("pmi2", "pmix")
     return [f"--mpi={name}" for name in wanted if name in offered][:1]
 
