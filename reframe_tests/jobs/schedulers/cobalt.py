@@ -22,6 +22,7 @@ class CobaltScheduler(CommandScheduler):
     template = "cobalt.sh.j2"
     submit_command = ["qsub"]
     cancel_command = ["qdel"]
+    submitted = re.compile(r"^\s*(\d+)\s*$", re.MULTILINE)
     pending_states = frozenset(
         {"queued", "user_hold", "admin_hold", "dep_hold", "dep_fail", "maxrun_hold"}
     )
@@ -31,12 +32,6 @@ class CobaltScheduler(CommandScheduler):
         script = Path(job.script_filename)
         script.chmod(script.stat().st_mode | stat.S_IXUSR)
         super().submit(job)
-
-    def id_of_submission(self, answer: str) -> str:
-        match = re.search(r"^\s*(\d+)\s*$", answer, re.MULTILINE)
-        if not match:
-            raise NotUnderstood
-        return match[1]
 
     def look(self, job: Any) -> str | None:
         done = self.ask(["qstat", "--header", "JobID:State:Location", job.jobid])

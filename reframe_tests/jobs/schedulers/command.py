@@ -6,6 +6,7 @@ counted, quoted, and ends the job's test after `PATIENCE` times in a row: it is 
 "done".
 """
 
+import re
 import shlex
 import time
 from typing import Any
@@ -40,14 +41,12 @@ class CommandScheduler(Templated, sched.JobScheduler):
     # For children: the words of each command, without the job.
     submit_command: list[str]
     cancel_command: list[str]
+    # Finds the job's id in the answer to a submission.
+    submitted: re.Pattern[str]
     pending_states: frozenset[str] = frozenset()
 
     def __init__(self) -> None:
         self._submit_timeout = self.get_option("job_submit_timeout")
-
-    def id_of_submission(self, answer: str) -> str:
-        """The job's id; `NotUnderstood`."""
-        raise NotImplementedError
 
     def look(self, job: Any) -> str | None:
         """The job's state now, None once it has ended; `NotUnderstood`."""
@@ -71,10 +70,10 @@ class CommandScheduler(Templated, sched.JobScheduler):
         done = self.ask(words)
         if done.returncode:
             raise JobSchedulerError(f"{quoted(words)} failed: {both(done)}")
-        try:
-            job._jobid = self.id_of_submission(done.stdout + done.stderr)
-        except NotUnderstood:
-            raise JobSchedulerError(f"{quoted(words)}: no job id in {both(done)}") from None
+        found = self.submitted.search(done.stdout + done.stderr)
+        if not found:
+            raise JobSchedulerError(f"{quoted(words)}: no job id in {both(done)}")
+        job._jobid = found[1]
         job._submit_time = time.time()
 
     def cancel(self, job: Any) -> None:

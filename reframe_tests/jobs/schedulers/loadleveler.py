@@ -12,7 +12,6 @@ from typing import Any
 from reframe_tests.jobs import registry
 from reframe_tests.jobs.schedulers.command import CommandScheduler, NotUnderstood, both
 
-SUBMITTED = re.compile(r'llsubmit: The job "([^"]+)" has been submitted')
 GONE = "llq: There is currently no job status to report"
 
 # Completed, cancelled, removed, rejected, terminated, not run: a job may stay listed after its end.
@@ -24,14 +23,9 @@ class LoadLevelerScheduler(CommandScheduler):
     template = "loadleveler.sh.j2"
     submit_command = ["llsubmit"]
     cancel_command = ["llcancel"]
+    submitted = re.compile(r'llsubmit: The job "([^"]+)" has been submitted')
     # Idle, not queued, held (user, system, both), deferred.
     pending_states = frozenset({"I", "NQ", "H", "S", "HS", "D"})
-
-    def id_of_submission(self, answer: str) -> str:
-        match = SUBMITTED.search(answer)
-        if not match:
-            raise NotUnderstood
-        return match[1]
 
     def look(self, job: Any) -> str | None:
         done = self.ask(["llq", "-f", "%id", "%st", job.jobid])
