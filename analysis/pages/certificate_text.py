@@ -32,12 +32,11 @@ def short(certificate: Certificate) -> str:
 
 def faults(certificate: Certificate) -> str:
     """The most frequent failures of each stack, with the command that reproduces each."""
-    lines = [
+    return "\n".join(
         f"{stack.name}: {_fault_line(fault)}\n    {fault.smallest.get('command', '')}"
         for stack in certificate.stacks
         for fault in stack.faults[:MOST_CALLS]
-    ]
-    return "\n".join(lines)
+    )
 
 
 def _overview(certificate: Certificate) -> list[str]:
@@ -66,14 +65,11 @@ def page(certificate: Certificate) -> str:
 
 
 def _wrap(line: str) -> str:
+    if line.startswith("|") or len(line) <= WIDTH:
+        return line
     indent = "  " if line.startswith("- ") else ""
-    whole = line.startswith("|") or len(line) <= WIDTH
-    return (
-        line
-        if whole
-        else textwrap.fill(
-            line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-        )
+    return textwrap.fill(
+        line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
 
 

@@ -8,7 +8,7 @@ from iogauge.common.run_folder import STDERR
 from iogauge.common.text import percent
 
 from ..session.model import DIRECTIONS, LATENCY, Run
-from ..session.rows import Row, Table
+from ..session.rows import Outcome, Row, Table
 from . import grid, screen
 from .screen import shown
 from .words import bandwidth_text, of_processes, outcome_text, percent_text, range_text
@@ -21,8 +21,10 @@ CACHES = {
 
 SMALL = {"small": "accesses of 4 KiB", "files": "plain files"}
 # Outcomes that are named only where there are some.
-OTHERS = {"not asked": "not asked to verify", "nothing moved": "moved nothing (null)",
-          "skipped": "skipped"}  # fmt: skip
+OTHERS: dict[Outcome, str] = {
+    "not asked": "not asked to verify", "nothing moved": "moved nothing (null)",
+    "skipped": "skipped",
+}  # fmt: skip
 NAMED = 3  # cases named individually per reason
 
 

@@ -113,8 +113,7 @@ def published(connection: Any, session: str) -> Section:
 
 
 def efficiency(connection: Any, session: str) -> Section:
-    question = Question(session)
-    rows = _compared(compare_references.with_peak, connection, question)
+    rows = _compared(compare_references.with_peak, connection, Question(session))
     return section("efficiency", rows, compare_references.PEAK)
 
 
@@ -174,8 +173,7 @@ def claim_table(connection: Any, session: str) -> Section:
 
 
 def expected(connection: Any, session: str) -> Section:
-    question = Question(session)
-    rows = _compared(compare_references.with_reference, connection, question)
+    rows = _compared(compare_references.with_reference, connection, Question(session))
     return section("expected", rows, compare_references.REFERENCE, nights=MIN_NIGHTS)
 
 

@@ -146,21 +146,19 @@ def _side_rows(side: Side) -> list[tuple[str, ...]]:
     lines: list[tuple[str, ...]] = [
         ("payload", f"{side.payload:,}", _share(side.payload, side), "", "", "", "")
     ]
-    for layer in side.layers:
-        if not layer.calls:
-            continue  # a layer that this run did not use, such as stdio
-        sizes = ", ".join(f"{size:,} x {count:,}" for size, count in layer.sizes.items())
-        lines.append(
-            (
-                layer.title,
-                f"{layer.bytes:,}",
-                _share(layer.bytes, side),
-                f"{layer.calls:,}",
-                f"{layer.collective:,}" if layer.collective else "",
-                "?" if layer.processes is None else str(layer.processes),
-                sizes,
-            )
+    lines += [
+        (
+            layer.title,
+            f"{layer.bytes:,}",
+            _share(layer.bytes, side),
+            f"{layer.calls:,}",
+            f"{layer.collective:,}" if layer.collective else "",
+            "?" if layer.processes is None else str(layer.processes),
+            ", ".join(f"{size:,} x {count:,}" for size, count in layer.sizes.items()),
         )
+        for layer in side.layers
+        if layer.calls  # a run may not use a layer, such as stdio
+    ]
     if side.files is not None:
         lines.append(("files", f"{side.files:,}", _share(side.files, side), "", "", "", ""))
     return lines
