@@ -55,15 +55,6 @@ class Picture:
     sides: list[list[Path]]
 
 
-@dataclass(frozen=True)
-class Lanes:
-    """The processes and directions with a separate line, each `row` grid units high."""
-
-    shown: NDArray[np.int64]
-    ways: Sequence[int]
-    row: float
-
-
 def of_log(log: Log) -> Trace | None:
     """The single accesses (DXT) of the POSIX layer that moved data; None if the log has none."""
     if not any(one.module == "POSIX" for one in log.segments) or log.processes > MOST_RANKS:
@@ -99,8 +90,8 @@ def timeline(traces: Sequence[Trace]) -> Picture:
     if len(shown) < processes:
         text += f"; {len(shown)} of {processes} processes are drawn"
     height, labels = lines(shown.tolist())
-    lanes = Lanes(shown, ways, GRID / len(shown))
-    sides = [_paths(trace, ways, partial(_bars, lanes=lanes, whole=whole)) for trace in traces]
+    draw = partial(_bars, shown=shown.tolist(), ways=ways, whole=whole)
+    sides = [_paths(trace, ways, draw) for trace in traces]
     return Picture(
         "Time line of the processes", text, "process", height, ticks(whole, "s"), labels, sides
     )  # fmt: skip
@@ -184,17 +175,21 @@ def _box(x: int, y: int, width: int, height: int) -> str:
     return f"M{x} {y}h{width}v{height}h-{width}z"
 
 
-def _bars(trace: Trace, way: int, *, lanes: Lanes, whole: float, grid: int) -> Marks:
+def _bars(
+    trace: Trace, way: int, *, shown: Sequence[int], ways: Sequence[int], whole: float, grid: int
+) -> Marks:
+    """`shown`, `ways`: the processes and directions with a separate line."""
     first, found = _first(trace), [np.empty((0, 4), np.int64)]
-    high = lanes.row * 0.86 / len(lanes.ways)
-    for i, rank in enumerate(lanes.shown):
+    row = GRID / len(shown)
+    high = row * 0.86 / len(ways)
+    for i, rank in enumerate(shown):
         if rank >= trace.processes:
             continue
         rows = trace.accesses[rank]
         mine = rows[(rows["write"] == way) & (rows["length"] > 0)]
         start, end = union(mine["start"], mine["end"], gap=whole / grid)
         x = _at(start - first, whole)
-        y = np.full_like(x, lanes.row * (i + 0.07) + high * lanes.ways.index(way))
+        y = np.full_like(x, row * (i + 0.07) + high * ways.index(way))
         wide = np.maximum(_at(end - first, whole) - x, 1)
         found.append(np.column_stack((x, y, wide, np.full_like(x, high))))
     return np.concatenate(found)

@@ -14,15 +14,10 @@ SUMS = ("", "calls, log", "replay", "bytes, log", "replay")
 
 
 def write(page: Path, found: Comparison, log: Trace, replay: Trace, command: str) -> None:
-    """Raises OutputError if the page cannot be written."""
-    save(page, render(found, log, replay, command).encode())
-
-
-def render(found: Comparison, log: Trace, replay: Trace, command: str) -> str:
-    """The page as one self-contained file."""
+    """One self-contained file. Raises OutputError if it cannot be written."""
     both = (log, replay)
     drawn = [access_chart.timeline(both), access_chart.places(both)]
-    return load_template(TEMPLATE).render(
+    text = load_template(TEMPLATE).render(
         title=f"{trace_text.heading_of_log(log.log)}: the log, and its replay",
         found=found,
         verdict=_verdict(found),
@@ -39,6 +34,7 @@ def render(found: Comparison, log: Trace, replay: Trace, command: str) -> str:
         level=" and ".join(sorted({trace.MODULE_OF[one.level] for one in log.files})),
         command=command,
     )
+    save(page, text.encode())
 
 
 def _sums(found: Comparison) -> list[tuple[str, ...]]:

@@ -27,15 +27,10 @@ Row = dict[str, Any]
 def write(path: Path, rows: Sequence[Row], title: str, words: dict[str, str], root: Path) -> None:
     """`words`: `command`, `answers` over all cases as lines, and `gate` with what a gate says.
     `root`: what the store's paths are relative to. Raises OutputError."""
-    save(path, render(path.parent, rows, title, words, root).encode())
-
-
-def render(folder: Path, rows: Sequence[Row], title: str, words: dict[str, str], root: Path) -> str:
-    """The page's text; links are relative to `folder`, where the page will be."""
     outcomes = by_outcome(rows)
     far = _far(rows)
     same = [name for name in CASE if len({str(row.get(name)) for row in rows}) == 1]
-    return load_template(TEMPLATE).render(
+    text = load_template(TEMPLATE).render(
         title=title,
         command=words["command"],
         answers=words.get("answers", "").splitlines(),
@@ -46,11 +41,12 @@ def render(folder: Path, rows: Sequence[Row], title: str, words: dict[str, str],
         same=", ".join(f"{name} {rows[0][name]}" for name in same if rows[0].get(name)),
         far=f"{far:.2g}",
         groups=[
-            (word, [_shown(row, same, far, root, folder) for row in of])
+            (word, [_shown(row, same, far, root, path.parent) for row in of])
             for word, of in outcomes.items()
         ],
         lacks=Counter(str(row["lacks"]) for row in rows if row.get("lacks")).most_common(),
     )
+    save(path, text.encode())
 
 
 def _far(rows: Sequence[Row]) -> float:
