@@ -43,9 +43,7 @@ _MORE = ("*.lock", "result-*.json")
 _LIBRARIES = ("reframe-hpc", "numpy", "duckdb", "darshan")
 
 
-def gather(
-    report: Path, folder: Path, acceptance: Path | None, sites: Path = references.SITES
-) -> None:
+def gather(report: Path, folder: Path, acceptance: Path | None) -> None:
     data = read_report(report)
     place = Place(report, dict(data["session_info"]))
     cases = [case for run in data["runs"] for case in run["testcases"]]
@@ -68,7 +66,7 @@ def gather(
         for system in sorted({str(case["system"]) for case in cases}):
             if not FOLDER.fullmatch(system):
                 continue  # not a valid site name
-            _copy_into(folder / SITES, references.site_file(system, sites))
+            _copy_into(folder / SITES, references.site_file(system))
     if paths.is_checkout():
         for lock in sorted((paths.ROOT / "requirements").glob("*.lock")):
             _copy_into(folder / LOCKS, lock)

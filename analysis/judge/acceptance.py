@@ -101,7 +101,8 @@ def _case(file: YamlFile, index: int, entry: Mapping[str, Any]) -> Case:
         raise file.error(["cases", index, "quantity"], wrong)
     if of == "runs":
         what = {key: text(value) for key, value in what.items()}
-    where = {key: _texts(value) for key, value in entry["where"].items()}
+    given = {key: v if isinstance(v, list) else [v] for key, v in entry["where"].items()}
+    where = {key: list(map(text, values)) for key, values in given.items()}
     words = " ".join(f"{key}={','.join(values)}" for key, values in where.items())
     return Case(
         name=entry.get("name") or f"{words} {entry['quantity']}",
@@ -111,10 +112,6 @@ def _case(file: YamlFile, index: int, entry: Mapping[str, Any]) -> Case:
         jobs=entry.get("jobs", 1),
         repeats=entry.get("repeats", 1),
     )
-
-
-def _texts(value: Any) -> list[str]:
-    return [text(one) for one in value] if isinstance(value, list) else [text(value)]
 
 
 def text(value: Any) -> str:

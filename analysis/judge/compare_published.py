@@ -56,17 +56,12 @@ _CASE = ("system", "fs", "fs_type", "stack", "method", "mode", "processes", "sca
 
 def _ours(connection: Any, chosen: Where, number: Published) -> list[Row]:
     method, _, mode = number.run.get("method", "").partition(":")
-    where = chosen.key("pattern", [number.run["pattern"]])
-    where = where.key("quantity", [number.quantity])
-    if method:
-        where = where.key("method", [method])
-    if mode:
-        where = where.key("mode", [mode])
-    if "test" in number.run:
-        where = where.key("test", number.run["test"].split())
-    for name in _CHOOSING:
-        if name in number.parameters:
-            where = where.key(name, [str(number.parameters[name])])
+    keys = {"pattern": number.run["pattern"], "quantity": number.quantity, "method": method}
+    keys |= {"mode": mode}
+    keys |= {name: str(number.parameters.get(name, "")) for name in _CHOOSING}
+    where = chosen.key("test", number.run["test"].split()) if "test" in number.run else chosen
+    for name, word in keys.items():
+        where = where.key(name, [word]) if word else where
     return store.rows(
         connection,
         f"""SELECT {", ".join(_CASE)}, list(value) AS found, any_value(unit) AS unit,
