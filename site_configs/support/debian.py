@@ -121,17 +121,11 @@ def pnetcdf_features(debian: Debian) -> list[str]:
 
 
 def cgns_features(debian: Debian, mpi: str) -> list[str]:
-    """The feature of writing several arrays at once, if the built CGNS has it."""
-    return ["cgns", *(["cgns-multi"] if has_cgns_multi(debian.prefix(mpi)) else [])]
-
-
-def has_cgns_multi(prefix: Path) -> bool:
-    """CGNS 4.4 and newer. 4.5.0 calls itself 4500."""
-    header = prefix / "include" / "cgnslib.h"
-    if not header.is_file():
-        return False
-    version = re.search(r"^#define CGNS_VERSION +(\d+)", header.read_text(), re.MULTILINE)
-    return version is not None and int(version[1]) >= 4400
+    """CGNS 4.4 and newer can write several arrays at once. 4.5.0 calls itself 4500."""
+    header = debian.prefix(mpi) / "include" / "cgnslib.h"
+    text = header.read_text() if header.is_file() else ""
+    version = re.search(r"^#define CGNS_VERSION +(\d+)", text, re.MULTILINE)
+    return ["cgns", *(["cgns-multi"] if version and int(version[1]) >= 4400 else [])]
 
 
 def openmpi_options() -> list[str]:
