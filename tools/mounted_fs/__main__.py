@@ -177,7 +177,8 @@ def main(words: list[str]) -> int:
     away = [
         kind
         for kind in KINDS
-        if kind.name in asked.names and not in_guest.is_here() and (kind.guest or asked.guest)
+        if kind.name in asked.names and (kind.guest or asked.guest)
+        if in_guest.VARIABLE not in os.environ
     ]
     here = [name for name in asked.names if name not in {kind.name for kind in away}]
     status = run_here(replace(asked, names=here), output) if here else 0

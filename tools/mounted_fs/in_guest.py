@@ -22,10 +22,6 @@ MINUTES = 120  # after which the guest is killed
 HIDDEN = ("/tmp", "/run", "/dev", "/proc", "/sys")
 
 
-def is_here() -> bool:
-    return VARIABLE in os.environ
-
-
 def run(kinds: Sequence[Kind], words: Callable[[list[str]], list[str]], output: Path) -> int | None:
     """Run the command on each of `kinds` that can be mounted; the others get a row with the reason.
     `words`: options after the names. None if there was nothing to do."""

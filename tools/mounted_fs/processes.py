@@ -79,7 +79,6 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def make_image(path: Path, size: int) -> None:
-    """Make a sparse image file."""
     with path.open("wb") as image:
         image.truncate(size)
 
