@@ -104,9 +104,6 @@ class Certificate:
     fs: dict[str, str]
     stacks: list[Stack]
 
-    def document(self) -> Row:
-        return {"schema": SCHEMA, **asdict(self)}
-
 
 @dataclass(frozen=True)
 class News:
@@ -310,5 +307,5 @@ def _promised(stack: Stack, fault: Fault) -> bool:
 
 def dump(certificate: Certificate) -> str:
     """JSON, with one line for each setting and each failure."""
-    text = json.dumps(certificate.document(), indent=1)
+    text = json.dumps({"schema": SCHEMA, **asdict(certificate)}, indent=1)
     return re.sub(r"\n(?: {5,}| {4}(?=[]}]))", " ", text) + "\n"

@@ -79,9 +79,8 @@ def smallest(allowed: Sequence[int], wanted: int, what: str) -> int:
     """The smallest allowed number that is at least `wanted`."""
     if not allowed:
         return wanted
-    for number in sorted(allowed):
-        if number >= wanted:
-            return number
+    if fitting := [number for number in allowed if number >= wanted]:
+        return min(fitting)
     raise CannotPlace(f"{wanted} {what} asked for; this partition gives at most {max(allowed)}")
 
 
