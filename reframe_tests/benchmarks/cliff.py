@@ -71,10 +71,8 @@ class CacheCliff(IoBenchmark):
     fsync = False
     ceilings = False
     drop_caches = False
+    features = "+peak"
     keep_files = [*IoBenchmark.keep_files, "result-*.json"]
-
-    def environs(self) -> list[str]:
-        return ["+mpi +peak"]
 
     @run_after("init")
     def set_tags(self) -> None:

@@ -44,15 +44,12 @@ class Peak(IoBenchmark):
     )
     flush = parameter(["fsync", "no-fsync"], type=str, loggable=True)
     ceiling_seconds = 0.5
+    features = "+peak"  # POSIX calls need no library: this stack starts the processes
 
     @run_after("init")
     def set_flush(self) -> None:
         self.fsync = self.flush == "fsync"
         self.repeats = max(self.repeats, BEST_OF)
-
-    def environs(self) -> list[str]:
-        """POSIX calls need no library: the stack that offers `peak` starts the processes."""
-        return ["+mpi +peak"]
 
     @run_after("init")
     def set_tags(self) -> None:
