@@ -132,12 +132,11 @@ def picture(table: Table) -> str | None:
     found = figure(table)
     if found is None:
         return None
-    drawn: list[str] = []
     systems = ", ".join(sorted({row.run.system for row in table.rows}))
     what = (
         f"Bandwidth as a share of the practical peak, {systems}, {table.session.started:%Y-%m-%d}"
     )
-    drawn += [_text(0, 18, what, 15, weight="bold"), _text(0, 36, SUBTITLE, 11, "muted")]
+    drawn = [_text(0, 18, what, 15, weight="bold"), _text(0, 36, SUBTITLE, 11, "muted")]
     x, y = 0, 60
     for name, colour in found["legend"]:
         drawn.append(f'<rect x="{x}" y="{y - 10}" width="12" height="12" fill="{colour}"/>')

@@ -144,9 +144,8 @@ def _system(asked: Asked, ior: dict[str, Any], tasks: int, nodes: int) -> dict[s
 
 def _samples(results: list[dict[str, Any]], repeats: int, calls: int) -> list[dict[str, Any]]:
     """IOR lists each repeat's write and read one after the other."""
-    samples: list[dict[str, Any]] = []
-    for repeat in range(repeats):
-        samples.append({"repeat": repeat, "write": None, "read": None, "ceilings": None})
+    none = {"write": None, "read": None, "ceilings": None}
+    samples: list[dict[str, Any]] = [{"repeat": repeat, **none} for repeat in range(repeats)]
     seen = {"write": 0, "read": 0}
     for result in results:
         direction = result["access"]

@@ -22,16 +22,13 @@ def find_groups(mounts: str | None = None) -> Groups | str:
             mounts = Path("/proc/mounts").read_text()
         except OSError as error:
             return f"/proc/mounts: {error.strerror}"
-    for line in mounts.splitlines():
-        _, mount, kind, options = line.split()[:4]
-        folder = Path(mount)
+    rows = [line.split()[:4] for line in mounts.splitlines()]
+    for _, mount, kind, options in rows:
         if kind == "cgroup" and "memory" in options.split(","):
-            return _writable(Groups(folder, "memory.limit_in_bytes"))
-    for line in mounts.splitlines():
-        _, mount, kind, _ = line.split()[:4]
-        folder = Path(mount)
-        if kind == "cgroup2" and "memory" in _words(folder / "cgroup.subtree_control"):
-            return _writable(Groups(folder, "memory.max"))
+            return _writable(Groups(Path(mount), "memory.limit_in_bytes"))
+    for _, mount, kind, _ in rows:
+        if kind == "cgroup2" and "memory" in _words(Path(mount) / "cgroup.subtree_control"):
+            return _writable(Groups(Path(mount), "memory.max"))
     return "no mounted control group hands on its memory controller"
 
 
