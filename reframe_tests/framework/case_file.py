@@ -97,5 +97,4 @@ class SelfDescribed(rfm.RegressionTestPlugin):
             "order_seed": order.seed(),
         }
         text = json.dumps({"session": session, "case": case}, default=str)
-        path = Path(self.stagedir) / CASE
-        write_whole(path, text + "\n")
+        write_whole(Path(self.stagedir) / CASE, text + "\n")

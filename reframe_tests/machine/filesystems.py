@@ -76,11 +76,10 @@ def published_shares(entry: dict[str, Any], summary: dict[str, Any]) -> dict[str
     """A run's bandwidths (MiB/s, from a document's `summary`) as fractions of the published peak
     (MB/s), if there is one. It is the whole file system's, not what this job could have."""
     peak = entry.get("published_peak")
-    ways = [way for way in ("write", "read") if peak and summary[f"{way}_bw"]]
     return {
         f"{way}_fraction_published": summary[f"{way}_bw"] * 2**20 / 1e6 / peak["value"]
-        for way in ways
-        if peak
+        for way in ("write", "read")
+        if peak and summary[f"{way}_bw"]
     }
 
 
