@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import reframe.core.runtime as rt
-from reframe.core.exceptions import JobError
+from reframe.core.exceptions import JobError, what
 
 from iogauge.common import json_file
 from iogauge.common.files import write_whole
@@ -110,7 +110,7 @@ class TemplatedJob:
             path = Path(self.workdir) / CASE  # type: ignore[attr-defined]
             if self.script_values is not None and path.is_file():
                 said = json_file.read(path, CASE)
-                said["case"]["fail_reason"] = f"job error: {error}"
+                said["case"]["fail_reason"] = what(type(error), error, error.__traceback__)
                 write_whole(path, json.dumps(said) + "\n")
             raise
 
