@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from iogauge.common import json_file, schemas
-from iogauge.common.run_folder import DOCUMENT, JOB_SCRIPT
+from iogauge.common.run_folder import DOCUMENT, JOB_SCRIPT, build_error
 from iogauge.common.text import plain, plain_all
 
 from ..errors import (
@@ -91,8 +91,9 @@ def load_session(
     last = {_key(case): case for run in data["runs"] for case in run["testcases"]}
     tries = list(last.values())
     place = Place(report, info)
-    cases = [as_it_ended(case, place.folders(case)) for case in tries]
-    causes = {plain(_key(case)): why_not(case) for case in cases if case["result"] not in _SUCCESS}
+    cases = [_with_error(as_it_ended(case, place.folders(case)), place) for case in tries]
+    known = {*_SUCCESS, "fail_deps"}  # whose reason is another's
+    causes = {plain(_key(case)): why_not(case) for case in cases if case["result"] not in known}
     runs = [
         _run(case, place, causes, order, strict)
         for order, case in enumerate(cases)
@@ -256,6 +257,15 @@ def _run(
         packages={k: str(v) for k, v in (case.get("spack_packages") or {}).items()},
         repeat=int(number[:9]) if (number := parameters.get(".repeat_no", "0")).isdecimal() else 0,
     )
+
+
+def _with_error(case: dict[str, Any], place: Place) -> dict[str, Any]:
+    """A failed build, with its first error: ReFrame's reason is its exit status."""
+    reason = str(case.get("fail_reason"))
+    if reason.startswith("build error"):
+        found = next(filter(None, map(build_error, place.folders(case))), "")
+        case = {**case, "fail_reason": f"{reason}: {found}" if found else reason}
+    return case
 
 
 def _status(case: dict[str, Any]) -> Status:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
+from iogauge.common.text import first_error
+
 DOCUMENT = "result.json"  # docs/result-format.md
 TRACE = "trace.darshan"
 LEDGER = "ledger.json"  # docs/darshan.md
@@ -35,6 +37,12 @@ def case_files(output: Path, session: str) -> Iterator[Path]:
     """The case.json of each case that has begun."""
     for place in places(output):
         yield from (place / session).glob(f"*/*/*/*/{CASE}")
+
+
+def build_error(folder: Path) -> str:
+    """The first error in what a failed build printed; else empty."""
+    there = [folder / f"rfm_build.{end}" for end in ("err", "out")]
+    return first_error("".join(p.read_text(errors="replace") for p in there if p.is_file()))
 
 
 def is_session(name: str) -> bool:

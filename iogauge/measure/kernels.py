@@ -16,6 +16,7 @@ from typing import Any
 from iogauge.analysis.errors import EXIT_NOT_VERIFIED, AnalysisError, UsageError
 from iogauge.common import lock
 from iogauge.common.paths import BUILDS, KERNELS, builds
+from iogauge.common.text import first_error
 
 # Warnings are errors: the build of the tests.
 STRICT = "-DIOKERNEL_WERROR=ON"
@@ -139,5 +140,6 @@ def _run(*words: str) -> None:
     except OSError as error:
         raise CannotBuild(f"{words[0]}: {error.strerror}; `iogauge doctor` says more") from None
     if done.returncode:
-        print(done.stdout + done.stderr, file=sys.stderr)
-        raise CannotBuild(f"failed, with the output above: {' '.join(words)}")
+        print(output := done.stdout + done.stderr, file=sys.stderr)
+        why = first_error(output) or "no error was named"
+        raise CannotBuild(f"{why}; failed, with the output above: {' '.join(words)}")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from iogauge.common import json_file
 from iogauge.common.progress import Bar
-from iogauge.common.run_folder import CASE, STDERR
+from iogauge.common.run_folder import CASE, STDERR, build_error
 from iogauge.common.text import one_line
 
 STATUS = re.compile(r"\[ +([A-Z]+) +\] (?:\( *(\d+)/(\d+)\) )?(.*)")
@@ -84,7 +84,7 @@ def _why(stage: str, folder: Path) -> str:
     try:
         why = json_file.read(folder / CASE, CASE)["case"]["fail_reason"]
     except (json_file.Unreadable, KeyError, TypeError):
-        why = ""
+        why = build_error(folder)
     logs = [path for path in (folder / STDERR, folder / "rfm_build.err") if path.is_file()]
     log = next(iter(logs), folder)
     shown = log.relative_to(Path.cwd()) if log.is_relative_to(Path.cwd()) else log

@@ -81,6 +81,22 @@ def test_a_failure_is_said_at_once_with_its_log(
     ]
 
 
+def test_a_failed_build_is_said_with_its_first_error(
+    tmp_path: Path, bar: Bar, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ninja prints what the compiler says on stdout."""
+    (tmp_path / "rfm_build.err").write_text("waiting for a build\n")
+    said = "[1/2] a.c\na.c:4:1: error: expected ';'\nb.c:1:1: error: another\n"
+    (tmp_path / "rfm_build.out").write_text(said)
+    build = "[     FAIL ] (1/2) BuildKernels ~local:host+mpich /297 @local:host+mpich\n"
+    with Lines(tmp_path / "1.log", bar, [], 1) as lines:
+        write(lines, f"{build}==> test failed during 'compile_wait': test staged in '{tmp_path}'\n")
+    assert capsys.readouterr().err.splitlines()[:2] == [
+        "run: FAILED BuildKernels mpich: a.c:4:1: error: expected ';'",
+        f"  log: {tmp_path / 'rfm_build.err'}",
+    ]
+
+
 @pytest.mark.parametrize("words", [["-v"], ["-n", "S3d", "-vv"], ["--verbose"]])
 def test_reframes_own_lines_on_request(
     tmp_path: Path, bar: Bar, words: list[str], capsys: pytest.CaptureFixture[str]

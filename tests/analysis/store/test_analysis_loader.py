@@ -102,6 +102,34 @@ def test_tests_of_a_failed_build_name_the_build(recorded: Recorded) -> None:
     assert {run.reason for run in runs} == {"the compiler said no"}
 
 
+def test_a_failed_build_names_its_first_error(recorded: Recorded, tmp_path: Path) -> None:
+    """Also for a test that depends on it by another fixture, which has no reason of its own."""
+    (tmp_path / "rfm_build.err").write_text(
+        "CMake Error at CMakeLists.txt:67 (find_libraries):\n  HDF5 is\n  serial\n\nCall Stack:\n"
+    )
+    reason = "build error: build job failed with exit code: 1"
+
+    def fail(data: dict[str, Any]) -> None:
+        (built,) = (
+            case
+            for case in data["runs"][0]["testcases"]
+            if case["environ"] == "mpich" and case["fixture"]
+        )
+        built |= {"result": "fail", "fail_reason": reason, "stagedir": str(tmp_path)}
+        between = {**built, "unique_name": "Between", "result": "fail_deps", "fail_reason": None}
+        names = [built["unique_name"], f"{built['system']}:{built['partition']}", "mpich"]
+        between["dependencies_actual"] = [names]
+        data["runs"][0]["testcases"].append(between)
+        for case in data["runs"][0]["testcases"]:
+            if case["environ"] == "mpich" and not case["fixture"]:
+                case |= {"result": "fail_deps", "skip_reason": "", "fail_reason": None}
+                case["dependencies_actual"] = [["Between", *names[1:]], names]
+
+    recorded.edit(fail)
+    runs = [run for run in load_session(recorded.report).runs if run.stack == "mpich"]
+    assert {run.reason for run in runs} == {f"{reason}: HDF5 is serial"}
+
+
 def test_a_failed_test_stays_a_row(recorded: Recorded) -> None:
     recorded.edit_case(
         MPIIO, "mpich", lambda c: c.update(result="fail", fail_reason="sanity error: too slow\nx")
