@@ -97,7 +97,7 @@ def _batch() -> Iterator[Line]:
     found = schedulers.find(Machine())
     names = ", ".join(part.name for part in found.partitions)
     yield Line("batch system", OK if names else NOTE, f"{found.why}{': ' if names else ''}{names}")
-    for line in found.silent:
+    for line in found.remarks:
         yield Line("batch system", NOTE, line)
 
 
