@@ -97,7 +97,8 @@ def load_session(
     runs = [
         _run(case, place, causes, order, strict)
         for order, case in enumerate(cases)
-        if _is_row(case)
+        # A fixture (the build) measures nothing; it gets a row only if it is what failed.
+        if not case.get("fixture") or case["result"] not in {*_SUCCESS, "skip"}
     ]
     if not runs:
         raise MalformedReportError(f"{report}: expected test cases, found an empty session")
@@ -153,11 +154,6 @@ def _checked(path: Path, data: Any) -> dict[str, Any]:
 def _key(case: dict[str, Any]) -> str:
     """One test case, as named by the triples of `dependencies_actual`."""
     return f"{case['unique_name']} {case['system']}:{case['partition']} {case['environ']}"
-
-
-def _is_row(case: dict[str, Any]) -> bool:
-    """A fixture (the build) measures nothing; it gets a row only if it is what failed."""
-    return not case.get("fixture") or case["result"] not in {*_SUCCESS, "skip"}
 
 
 def _is_folder(path: Path) -> bool:

@@ -2,7 +2,8 @@
 """All commands of `iogauge`, and their former names."""
 
 import csv
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -75,7 +76,8 @@ def renamed(words: Sequence[str]) -> tuple[str, str] | None:
 def screen(usage: str) -> str:
     """All verbs, on one screen of 80 columns and 24 lines."""
     left = [*_lines(MEASURE), *_lines(PROGRAM)]
-    beside = _beside(left, _lines(READ))
+    both = itertools.zip_longest(left, _lines(READ), fillvalue="")
+    beside = [f"{a:<39} {b}".rstrip() for a, b in both]
     return "\n".join([usage, "", *beside, "", *_lines(CENTRE)])
 
 
@@ -89,10 +91,3 @@ def _about(verb: str) -> str:
     if verb in BY_NAME:
         return BY_NAME[verb].help
     return f"{', '.join(more)}: {NESTED[verb]}"
-
-
-def _beside(left: Sequence[str], right: Iterable[str]) -> list[str]:
-    rows = list(right)
-    pad = max(len(left), len(rows))
-    both = zip([*left, *[""] * (pad - len(left))], [*rows, *[""] * (pad - len(rows))], strict=True)
-    return [f"{a:<39} {b}".rstrip() for a, b in both]
