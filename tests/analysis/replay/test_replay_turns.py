@@ -49,7 +49,7 @@ def test_seconds_are_of_the_slowest_in_each_phase() -> None:
         rows = process([WRITE] * 2, 0)
         rows["start"], rows["end"] = [opened, 10], [4, 10 + second]
         accesses.append(rows)
-        steps.append(np.array([(OPEN, 0, 0, 0, opened, 0, 0)], STEP))
+        steps.append(np.array([(OPEN, 0, 0, 0, opened, 0, 0, 0)], STEP))
     log = SimpleNamespace(files=[])
     files = [trace.TracedFile("a", own.TOGETHER, None, own=True)]
     both = trace.Trace(Path("log"), log, files, accesses, [], steps=steps)  # type: ignore[arg-type]
