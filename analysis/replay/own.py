@@ -38,11 +38,11 @@ SINGLE, ALL, LATER, ALL_LATER, SPLIT, ORDERED, SHARED = 0, 1, 2, 3, 5, 9, 16
 COLLECTIVE, ENDS = 1, 6
 # `view`: of `Own.views`; 0: none. `offset`: in the bytes that the view shows. `early`, `late`:
 # seconds by which others began a collective call before this process, and ended it after. `waited`:
-# seconds in other calls until it had ended.
+# seconds in other calls until it had ended, at `done` (0: at `end`).
 ACCESS = np.dtype(
     [("file", "<u4"), ("write", "u1"), ("offset", "<i8"), ("length", "<i8"), ("start", "<f8"),
      ("end", "<f8"), ("early", "<f8"), ("late", "<f8"), ("view", "<u4"), ("form", "u1"),
-     ("waited", "<f8")]
+     ("waited", "<f8"), ("done", "<f8")]
 )  # fmt: skip
 # `what`: of VIEW, its number; of WAIT and END (of a split call), which of the process's calls with
 # ENDS, on this file. `uses`: the file is open for reading (1), writing (2), or both.
@@ -202,6 +202,7 @@ def _ends(
             at = int(split[-1]) if len(split) else len(sequences[way])
         if at < len(sequences[way]) and (not of or sequences[way][at] == of - 1):
             mine["waited"][first + at] += end - start
+            mine["done"][first + at] = end + later
             kind = WAIT if of else END
             found.append((kind, 0, number[first + at], start + later, end + later, 0, 0, 0))
     if sorted(int(step[2]) for step in found) != list(range((mine["form"] & ENDS > 0).sum())):
@@ -297,7 +298,8 @@ def _place(calls: Calls) -> str:
 
 def _meet(calls: Calls) -> str:
     """Find the calls that all processes make together, and since when and until when others were in
-    them. Why that cannot be, or nothing."""
+    them: also waits for such calls, which end in one phase as ROMIO needs all processes for that.
+    Why that cannot be, or nothing."""
     ranks = sorted(calls.rows)
     if calls.level == ALONE:
         return ""
@@ -311,7 +313,11 @@ def _meet(calls: Calls) -> str:
         kept = np.concatenate((steps["kind"] != WAIT, rows["form"] & COLLECTIVE > 0))
         start = np.concatenate((steps["start"], rows["start"]))
         order = np.argsort(start, kind="stable")
-        order = order[kept[order]]
+        ended = rows["form"][rows["form"] & ENDS > 0]
+        waits = np.flatnonzero(steps["kind"] == WAIT)
+        waits = waits[np.argsort(steps["what"][waits])]
+        waits = waits[ended[steps["what"][waits]] == ALL_LATER]
+        order = np.concatenate((order[kept[order]], waits))
         end = np.concatenate((steps["end"], rows["end"]))
         times.append((kind[order], at[order], start[order], end[order]))
     if any(not np.array_equal(times[0][0], other[0]) for other in times[1:]):

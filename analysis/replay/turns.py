@@ -38,7 +38,7 @@ def find(accesses: Sequence[NDArray[np.void]]) -> Turns | None:
         first.add(int(rows["write"][0]))
         if not 0 < len(at) <= MOST or len(first) > 1 or (ended and len(at) != len(ended[0])):
             return None
-        ended.append(np.maximum.accumulate(rows["end"])[at - 1])
+        ended.append(np.maximum.accumulate(np.maximum(rows["end"], rows["done"]))[at - 1])
         began.append(rows["start"][at])
     return Turns(np.array(ended), np.array(began)) if len(ended) > 1 else None
 

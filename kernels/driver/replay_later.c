@@ -83,6 +83,8 @@ static void end(io_replaying *r, io_logged *l, io_later *one) {
     l->made = l->begun = 0;
 }
 
+/* Only for these: MPI_Waitsome over others too makes ROMIO's collective calls advance in turns, which mixes
+ * up their bytes (MPICH 4.0.2). */
 static int wait_for(io_replaying *r, MPI_File f, io_later *some, int n, MPI_Request *requests,
                     MPI_Status *status) {
     bool split = is_split(some->act), writes = io_act_is[some->act->kind].writes;

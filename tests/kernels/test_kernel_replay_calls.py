@@ -161,3 +161,33 @@ def test_ends_that_do_not_fit_are_refused(stack: Stack, tmp_path: Path, what: st
     says = "calls that nothing waits for" if what == "unended" else "a call that is not in progress"
     assert run.status in (1, 2) and says in run.errors()[0], json.dumps(run.errors())
     assert list(data.iterdir()) == []
+
+
+@pytest.mark.parametrize("way", ["read", "write"])
+def test_processes_wait_in_different_orders(stack: Stack, tmp_path: Path, way: str) -> None:
+    """ROMIO's collective calls advance only in waits that they are part of, and mix up their bytes
+    if several advance in turns. They are waited for one by one, or several at once."""
+    kind = schedule.MOVES[trace.own.ALL_LATER][way == "write"]
+    orders = [[(0, 1), (1, 1), (2, 2), (4, 1)], [(4, 1), (2, 2), (1, 1), (0, 1)]]
+    length, count = 2**16, 5
+    acts = [
+        [
+            BOTH, (kind, 0, rank * length, length, 2 * length, count),
+            *((schedule.WAIT, 0, first, 0, 0, n) for first, n in order), CLOSED,
+        ]
+        for rank, order in enumerate(orders)
+    ]  # fmt: skip
+    size = 2 * count * length
+    before = [(0, 0, size)] if way == "read" else []
+    file = write(
+        tmp_path / "s", acts, size, "mpiio-together", before, collective=True,
+        files=[{"name": "a.bin", "level": "mpiio-together", "extent": size,
+                "read": way == "read", "written": way == "write"}],
+    )  # fmt: skip
+    data = tmp_path / "data"
+    data.mkdir()
+    run = stack.run(
+        "replay", "--schedule", str(file), "--dir", str(data), "--hint", f"romio_cb_{way}=enable",
+        document=tmp_path / "r",
+    )  # fmt: skip
+    assert run.good()["verification"]["verdict"] == "verified"

@@ -45,7 +45,7 @@ def rows_of(found: list[tuple[int, int, int, int]], seconds: float = 1.0) -> Any
     """Accesses one after the other, `seconds` apart and a tenth of that long."""
     rows = np.zeros(len(found), ACCESS)
     for i, (file, write, offset, length) in enumerate(found):
-        rows[i] = (file, write, offset, length, i * seconds, (i + 0.1) * seconds, 0, 0, 0, 0, 0)
+        rows[i] = (file, write, offset, length, i * seconds, (i + 0.1) * seconds, *[0] * 6)
     return rows
 
 

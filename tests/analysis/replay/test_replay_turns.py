@@ -16,6 +16,7 @@ from iogauge.analysis.darshan.raw import (
     MARK,
     OPEN,
     VIEW,
+    WAIT,
     RawRecord,
     RawView,
 )
@@ -75,6 +76,39 @@ def test_all_turn_without_a_pause() -> None:
 )
 def test_not_all_turn(other: list[int]) -> None:
     assert len(found([process(THEN_READ, 0), process(other, 0)])) == 1
+
+
+@pytest.mark.parametrize("barrier", [False, True])
+def test_waits_for_a_collective_call_are_in_one_phase(barrier: bool) -> None:
+    """Or one process of a replay would wait in it, and the others for the next phase. Others wait
+    for the calls in another order."""
+    calls = own.Calls("a", opened_by={2})
+    for rank, waits in enumerate(([(0, 2.0), (1, 2.2)], [(1, 4.0), (0, 4.2)])):
+        rows = process([WRITE] * 2, 1)
+        rows["form"] = own.ALL_LATER
+        calls.rows[rank] = rows
+        steps = [(OPEN, 0, 0, 0, 0.1), *((WAIT, 0, k, at, at + 0.1) for k, at in waits)]
+        steps.append((CLOSE, 0, 0, 6, 6.1))
+        calls.steps[rank] = np.array([(*step, 0, 0, 0) for step in steps], STEP)
+    assert own._meet(calls) == ""
+    files = [trace.TracedFile("a", own.TOGETHER, None, own=True)]
+    met = np.array([3.0] if barrier else [])
+    log = SimpleNamespace(files=[])
+    both = trace.Trace(
+        Path("log"), log, files, list(calls.rows.values()), [],  # type: ignore[arg-type]
+        steps=list(calls.steps.values()), meetings=met,
+    )  # fmt: skip
+    made = phases.find(both, 0.1)
+    assert [made.of(steps).tolist() for steps in both.steps] == [[0, 2, 2, 3]] * 2
+
+
+def test_a_turn_is_behind_the_waits() -> None:
+    """What a process has written is there when it has waited for it."""
+    both = [process(THEN_READ, 0), process(THEN_READ, 2e-5)]
+    both[1]["done"][0] = both[1]["end"][-1]
+    assert len(found(both)) == 1
+    both[1]["done"][0] = both[1]["end"][3]
+    assert len(found(both)) == 2
 
 
 def test_clocks_that_differ() -> None:
