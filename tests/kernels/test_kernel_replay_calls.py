@@ -188,6 +188,6 @@ def test_processes_wait_in_different_orders(stack: Stack, tmp_path: Path, way: s
     data.mkdir()
     run = stack.run(
         "replay", "--schedule", str(file), "--dir", str(data), "--hint", f"romio_cb_{way}=enable",
-        document=tmp_path / "r",
+        "--unknown-hints", "pass", document=tmp_path / "r",
     )  # fmt: skip
     assert run.good()["verification"]["verdict"] == "verified"
