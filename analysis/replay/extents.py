@@ -26,6 +26,12 @@ class Moved:
     def take(self, which: NDArray[np.bool_] | Numbers) -> "Moved":
         return Moved(self.start[which], self.end[which], self.phase[which], self.rank[which])
 
+    def with_(self, other: "Moved") -> "Moved":
+        if not len(other):
+            return self
+        both = zip(vars(self).values(), vars(other).values(), strict=True)
+        return Moved(*map(np.concatenate, both))
+
     def __len__(self) -> int:
         return len(self.start)
 

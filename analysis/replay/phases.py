@@ -36,6 +36,11 @@ class Phases:
         since = accesses["start"] - early
         return np.searchsorted(self.begins, since, side="right").astype(np.int64)
 
+    def lasting(self, rows: NDArray[np.void]) -> NDArray[np.int64]:
+        """In how many phases more than one each access is: until it has been waited for."""
+        more = np.searchsorted(self.begins, rows["done"]) - self.of(rows)
+        return more.clip(min=0).astype(np.int64)
+
     def with_(self, ended: NDArray[np.float64], began: NDArray[np.float64], where: int) -> "Phases":
         """With new phases, wherever all calls of one had ended before the next began."""
         known = np.searchsorted(self.begins, ended, "right") < np.searchsorted(

@@ -22,6 +22,7 @@ MOST_PAUSE = 1e9  # seconds
 LEAST_CALL = 64 << 10  # bytes
 LEAST_CALLS = 32  # of one size, of a process
 SHARE_ALIKE = 0.9  # of all bytes
+DURING = 2  # what is being written in a phase, beside READ and WRITE; it is there in a later one
 
 
 @dataclass
@@ -47,16 +48,21 @@ def make(trace: Trace, out: Path, gap: float = GAP) -> Plan:
     _leave_out_empty(plan)
     periods = _periods(plan)
     with schedule.writing(out) as writer:
-        moved: dict[int, list[NDArray[np.void]]] = {READ: [], WRITE: []}
+        moved: dict[int, list[NDArray[np.void]]] = {READ: [], WRITE: [], DURING: []}
         kind = acts.kinds(trace)
         for rank, rows in enumerate(trace.accesses):
             mine = acts.acts_of(trace, rank, phases, periods[rank], kind)
             writer.process(mine)
             plan.runs += len(mine)
-            phase = phases.of(rows)
             pieces, of = trace.pieces(rank)
-            for way, found in moved.items():
-                found.append(acts.moved_extents(pieces, phase[of], way))
+            phase, more = phases.of(rows)[of], phases.lasting(rows)[of]
+            during = np.repeat(np.arange(len(of)), more)
+            ago = np.repeat(np.cumsum(more), more) - np.arange(len(during))
+            moved[READ].append(acts.moved_extents(pieces, phase, READ))
+            moved[WRITE].append(acts.moved_extents(pieces, phase + more, WRITE))
+            moved[DURING].append(
+                acts.moved_extents(pieces[during], (phase + more)[during] - ago, WRITE)
+            )
         before, undefined = _sweep(plan, moved)
         plan.prepared = int((before["end"] - before["start"]).sum())
         plan.undefined = int((undefined["end"] - undefined["start"]).sum())
@@ -213,9 +219,9 @@ def _sweep(
     before, undefined = [], []
     by_way = {way: _joined(found) for way, found in moved.items()}
     for i, one in enumerate(plan.trace.files):
-        reads, writes = (_of_file(by_way[way], i) for way in (READ, WRITE))
+        reads, writes, during = (_of_file(by_way[way], i) for way in (READ, WRITE, DURING))
         try:
-            found = extents.conflicts(writes)
+            found = extents.conflicts(writes.with_(during))
         except OverflowError:
             raise CannotReplayError(
                 f"{plan.trace.path}: places up to {int(writes.end.max())} in {len(plan.phases)} "

@@ -287,6 +287,33 @@ def test_who_writes_the_same_bytes_is_named(tmp_path: Path) -> None:
     assert len(made.phases) == 2 and not made.undefined and not made.conflicts
 
 
+def test_what_is_waited_for_later_is_written_later(tmp_path: Path) -> None:
+    """Of three phases, a nonblocking write lasts from the first to the last."""
+
+    def made(
+        others: list[tuple[float, tuple[int, int, int, int]]], done: float = 20.05
+    ) -> plan.Plan:
+        one = traced([(0, WRITE, 0, 8), (0, WRITE, 100, 8), (0, WRITE, 200, 8)])
+        one.accesses[0]["start"] *= 10
+        one.accesses[0]["end"] = one.accesses[0]["start"] + 0.1
+        one.accesses[0]["done"][0] = done
+        one.accesses[1] = np.concatenate([rows_of([row]) for _, row in others])
+        for row, (start, _) in zip(one.accesses[1], others, strict=True):
+            row["start"], row["end"] = start, start + 0.01
+        plan_ = plan.make(one, tmp_path / "s", gap=5.0)
+        assert len(plan_.phases) == 3
+        return plan_
+
+    at_end = [(20.05, (0, READ, 0, 8))]
+    assert made(at_end).prepared == 8, "read in the phase of the wait"
+    assert made(at_end, 10.05).prepared == 0, "waited for in an earlier phase"
+    assert made([(0.05, (0, READ, 0, 8))], 0).prepared == 8
+    for start in (0.05, 10.05, 20.05):
+        assert made([(start, (0, WRITE, 4, 8))]).undefined == 4
+    assert made([(20.05, (0, WRITE, 4, 8))], 10.05).undefined == 0
+    assert made([(10.05, (0, WRITE, 4, 8))], 0).undefined == 0
+
+
 @pytest.mark.parametrize(
     ("each", "word"),
     [
