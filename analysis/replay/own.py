@@ -275,6 +275,7 @@ def _place(calls: Calls) -> str:
             at = pointed[rank][~ordered & (mine["write"] == way)]
             first = np.searchsorted(some["start"], rows["start"][at])  # POSIX call inside
             rows["offset"][at] = np.append(some["offset"], -1)[first]
+        rows["offset"][pointed[rank][mine["length"] == 0]] = 0  # none is inside
     if any(not np.array_equal(turns[0][1], since) for _, since, _ in turns[1:]):
         return NO_OFFSETS
     place = np.sum([before for _, _, before in turns], axis=0)

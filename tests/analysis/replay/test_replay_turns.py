@@ -165,3 +165,23 @@ def test_a_view_may_be_wider_than_its_extent(
     own._take(all_, calls, one, record, 0.0)  # type: ignore[arg-type]
     assert calls.why == why
     assert all_.views[1].extent == max(32, sum(pieces[-1]))
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_calls_of_no_bytes_at_a_shared_pointer_have_a_place(alone: bool) -> None:
+    """Also behind the last POSIX call, and of a process without any."""
+    calls = own.Calls("a")
+    for rank in range(2):
+        rows = process([WRITE] * 2, 0)
+        rows["form"], rows["offset"] = own.SHARED, -1
+        rows["length"] = [0 if rank and alone else 8, 0]
+        below = np.zeros(1, SEGMENT)
+        below["offset"], below["length"], below["start"] = 8 * rank, 8, 1e-4
+        calls.rows[rank], calls.steps[rank] = rows, np.empty(0, STEP)
+        if not (rank and alone):
+            calls.below[rank] = [np.empty(0, SEGMENT), below]
+    assert own._place(calls) == ""
+    assert [rows["offset"].tolist() for rows in calls.rows.values()] == [
+        [0, 0],
+        [8 * (not alone), 0],
+    ]
