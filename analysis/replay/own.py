@@ -241,6 +241,8 @@ def _rows(
     rows["offset"] = np.where(marks["at"] < 0, -1, marks["at"] * elements[which])
     rows["start"], rows["end"] = segments["start"] + later, segments["end"] + later
     unknown = (marks["at"] < 0) & ~pointer[called]
+    if (rows["form"][unknown] == SHARED).any():
+        calls.why = calls.why or "nonblocking calls at a shared pointer are not repeated"
     if unknown.any() or (rows["length"] > 2**31 - 1).any():
         calls.why = calls.why or "the trace does not say where its MPI-IO calls begin"
     return rows

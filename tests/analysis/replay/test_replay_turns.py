@@ -167,6 +167,23 @@ def test_a_view_may_be_wider_than_its_extent(
     assert all_.views[1].extent == max(32, sum(pieces[-1]))
 
 
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        ("MPI_File_iwrite_shared", "nonblocking calls at a shared pointer are not repeated"),
+        ("MPI_File_iwrite", "the trace does not say where its MPI-IO calls begin"),
+    ],
+)
+def test_why_the_programs_calls_are_not_repeated(call: str, why: str) -> None:
+    segment = np.zeros(1, SEGMENT)
+    segment["length"] = 8
+    record = RawRecord(7, "MPI-IO", "a", [], [], {}, {}, (b"", segment.tobytes()),
+                       (b"", MARK.pack(-1, 2, 0)))  # fmt: skip
+    calls = own.Calls("a")
+    own._rows(calls, SimpleNamespace(calls=[call]), record, WRITE, [(0, 0, 1)], 0.0)  # type: ignore[arg-type]
+    assert calls.why == why
+
+
 @pytest.mark.parametrize("alone", [False, True])
 def test_calls_of_no_bytes_at_a_shared_pointer_have_a_place(alone: bool) -> None:
     """Also behind the last POSIX call, and of a process without any."""
