@@ -91,12 +91,17 @@ static int wait_for(io_replaying *r, MPI_File f, io_later *some, int n, MPI_Requ
     for (int i = 0; i < n; i++) requests[i] = some[i].request;
     io_now_at(r->session->world, writes ? IO_AT_WRITE : IO_AT_READ);
     double began = io_monotonic_seconds();
+    const char *name = !split   ? "MPI_Waitall"
+                       : writes ? "MPI_File_write_at_all_end"
+                                : "MPI_File_read_at_all_end";
     int code = !split   ? MPI_Waitall(n, requests, status)
                : writes ? MPI_File_write_at_all_end(f, some->data, status)
                         : MPI_File_read_at_all_end(f, some->data, status);
     io_replay_add_time(r, writes ? IO_PHASE_WRITE : IO_PHASE_READ, began);
     for (int i = 0; i < n; i++) some[i].request = MPI_REQUEST_NULL;
-    return code ? io_fail_mpi(r->ctx.error, "the end of a call in progress", r->file.path, code) : 0;
+    for (int i = 0, of; code == MPI_ERR_IN_STATUS && i < n; i++)
+        if ((of = status[i].MPI_ERROR) != MPI_SUCCESS && of != MPI_ERR_PENDING) code = of;
+    return code ? io_fail_mpi(r->ctx.error, name, r->file.path, code) : 0;
 }
 
 int io_replay_wait(io_replaying *r, io_logged *l, const io_act *act) {
