@@ -86,6 +86,23 @@ void io_replay_fill(io_replaying *r, uint64_t file, uint64_t offset, uint64_t le
     io_fill(&r->schema, &part, r->session->what->seed, (uint64_t)maker);
 }
 
+/* A process may open a file for reading as soon as another has created it: the message in between is not in
+ * the schedule. MPI_File_open for reading cannot create it. */
+static int create_for_readers(io_replaying *r, aside *a, const io_logged *l) {
+    bool *known = calloc(r->plan->nfiles, sizeof *known);
+    int status = known ? 0 : io_fail(r->ctx.error, "out of memory for the files of a schedule");
+    for (uint64_t k = 0; !status && k < l->n; k++) {
+        const io_act *act = &l->acts[k];
+        if (act->kind != IO_ACT_OPEN || known[act->file]) continue;
+        const io_schedule_file *f = &r->plan->files[act->file];
+        known[act->file] = true;
+        if (f->level == IO_LEVEL_MPI_INDEPENDENT && f->written && act->length == IO_OPEN_READS)
+            status = turn_to(r, a, act->file, O_WRONLY | O_CREAT);
+    }
+    free(known);
+    return status;
+}
+
 int io_replay_prepare(io_replaying *r) {
     const io_world *w = r->session->world;
     aside a = {.fd = -1};
@@ -99,6 +116,7 @@ int io_replay_prepare(io_replaying *r) {
             status = move_all_aside(r, &a, true, n, at);
         }
     }
+    for (uint64_t i = 0; i < r->nlogged && !status; i++) status = create_for_readers(r, &a, &r->logged[i]);
     close_aside(a.fd);
     if (io_agree(r->session->world)) return -1;
     for (uint64_t i = 0; w->first_on_node && r->session->what->drop_caches && i < r->plan->nfiles; i++)

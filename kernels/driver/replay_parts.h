@@ -90,7 +90,8 @@ void io_replay_check(io_replaying *r, const io_act *act, uint64_t offset);
 #define IO_REPLAY_PIECE ((uint64_t)1 << 20)
 int io_replay_path(io_replaying *r, uint64_t file);
 void io_replay_fill(io_replaying *r, uint64_t file, uint64_t offset, uint64_t length, int maker, void *data);
-/* Creates data that the log reads before writing it; called by all. */
+/* Creates data that the log reads before writing it, and files that are opened as they appear; called by all.
+ */
 int io_replay_prepare(io_replaying *r);
 /* Verifies a read of data that the log wrote, or that existed before the run. */
 void io_replay_check_read(io_replaying *r, uint64_t file, uint64_t offset, uint64_t length);

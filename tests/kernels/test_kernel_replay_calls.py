@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from iokernel_stacks import Stack, missing, prepared, stacks
 from recorder_runs import kernel, preload, traced
-from test_kernel_replay import BOTH, CLOSED, Act, write
+from test_kernel_replay import BOTH, CLOSED, MET, Act, write
 
 from iogauge.analysis.darshan.raw import EVENT, OPEN, WAIT, RawProcess, read_folder
 from iogauge.analysis.darshan.views import MARK
@@ -221,3 +221,24 @@ def test_why_a_nonblocking_call_failed_is_said(stack: Stack, tmp_path: Path) -> 
     line = failing.run("replay", "--schedule", str(file), "--dir", str(data)).error(1)
     why = line.partition("MPI_Waitall: ")[2].partition(str(data))[0]
     assert "SPACE" in why.upper(), line
+
+
+def test_a_file_is_there_for_who_opens_it_when_it_appears(stack: Stack, tmp_path: Path) -> None:
+    """The message that tells a process to open it is not in the schedule."""
+    other: Act = (schedule.OPEN, 1, 0, 0, 0, 0)
+    acts: list[list[Act]] = [
+        [
+            other, (schedule.WRITE, 1, 0, 2**20, 2**20, 32), (schedule.CLOSE, 1, 0, 0, 0, 0),
+            (schedule.OPEN, 0, 0, 2, 0, 0), (schedule.WRITE, 0, 0, 64, 0, 1), CLOSED, MET,
+        ],
+        [(schedule.OPEN, 0, 0, 1, 0, 0), MET, (schedule.READ, 0, 0, 64, 0, 1), CLOSED],
+    ]  # fmt: skip
+    files = [
+        {"name": name, "level": "mpiio-alone", "extent": size, "read": name == "a", "written": True}
+        for name, size in (("a", 64), ("b", 2**25))
+    ]
+    file = write(tmp_path / "s", acts, files=files)
+    data = tmp_path / "data"
+    data.mkdir()
+    run = stack.run("replay", "--schedule", str(file), "--dir", str(data), document=tmp_path / "r")
+    assert run.good()["verification"]["verdict"] == "verified"
