@@ -35,7 +35,7 @@ void posix_forget(int fd) {
     atomic_store(&recorder_state()->unread[fd], false);
     if (--d->descriptors) return;
     recorder_storage_closed(d);
-    if (d->wrote) recorder_flip(d->file->path);
+    if (d->wrote) recorder_flip(d->file);
     free(d);
 }
 
@@ -130,7 +130,7 @@ void posix_opened(const char *path, int folder, int flags, int mode, int fd, dou
         if (mode) r->counter[POSIX_MODE] = mode;
         r->counter[POSIX_OPENS]++;
         memset(r->last_byte, 0, sizeof r->last_byte);
-        if (flags & O_CREAT) r->unflushed = false;
+        if (flags & O_CREAT) r->unflushed = r->flipped = false;
         record_open(r, start, end);
         recorder_storage_opened(d, flags, full);
         attach(fd, d);

@@ -141,7 +141,7 @@ void record_access(recorder *the, record *r, const access_info *access, int coun
 /* planted.c */
 void recorder_write_planted(const recorder *the);
 /* With the lock held: a file to which data was written is closed. */
-void recorder_flip(const char *path);
+void recorder_flip(record *file);
 
 /* hints.c; see mpi_handles.h */
 void recorder_write_hints(const recorder *the);

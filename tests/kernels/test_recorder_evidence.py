@@ -4,6 +4,7 @@ storage."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,31 @@ def test_changed_bits_are_found(stack: Stack, method: str, tmp_path: Path) -> No
     checked = run.result()["verification"]
     assert run.status == 1 and checked["verdict"] == "mismatch"
     assert checked["mismatches"] >= 4, "of two steps in two repeats"
+
+
+@pytest.mark.parametrize("how", ["two descriptors", "a forked child"])
+def test_a_changed_bit_is_not_changed_back(openmpi: Stack, how: str, tmp_path: Path) -> None:
+    code = (
+        "f, g = (os.open(here + '/a', os.O_RDWR | os.O_CREAT) for _ in '12')\n"
+        "os.write(f, bytes(8))\n"
+        "if sys.argv[1:] == ['a forked child']:\n"
+        "    if os.fork() == 0:\n"
+        "        os.close(f); os._exit(0)\n"
+        "    os.wait()\n"
+        "else:\n"
+        "    os.write(g, bytes(8)); os.close(g)\n"
+        "os.close(f)\n"
+        "print(sum(open(here + '/a', 'rb').read()))\n"
+        "f = os.open(here + '/a', os.O_RDWR | os.O_CREAT | os.O_TRUNC)\n"
+        "os.write(f, bytes(8)); os.close(f)\n"
+        "print(sum(open(here + '/a', 'rb').read()))\n"
+    )
+    data = tmp_path / "data"
+    data.mkdir()
+    flip = {"IOGAUGE_TRACE_FLIP": "3"} | preload(openmpi, tmp_path / "traces", data)
+    head = f"import os, sys; here = {str(data)!r}\n"
+    done = traced([sys.executable, "-c", head + code, how], flip)
+    assert (done.returncode, done.stdout.split()) == (0, ["1", "1"]), done.stderr
 
 
 ALONE = (*MESH, "--mode", "serial")
