@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from iogauge.analysis.darshan.log import Heat, Log, Segments
+from iogauge.analysis.darshan.log import Heat, Log, Segments, read_log
 from iogauge.analysis.judge import bottleneck
 from iogauge.analysis.ledger import calls
 from iogauge.analysis.ledger.phases import OUTSIDE, Singly, singly
@@ -149,3 +152,37 @@ def test_why_has_the_times_of_a_trace_where_the_document_has_none() -> None:
     (write, _), (read, _) = bottleneck.load(DATA / "mpich-collective-dxt").causes({})
     assert [one["calls"] for one in (*write.latencies, *read.latencies)] == [2, 2]
     assert write.latencies[0]["slowest"]["process"] == 0
+
+
+@pytest.mark.parametrize("alone", [False, True], ids=["run", "log"])
+def test_single_calls_as_csv_are_those_that_the_log_counts(
+    alone: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = DATA / "mpich-collective-dxt"
+    one = Path(shutil.copy(run / "trace.darshan", tmp_path)) if alone else run
+    assert main(["trace", str(one), "--csv", "--calls"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    log = read_log(run / "trace.darshan")
+    for module, kind, counter in (
+        ("POSIX", "write", "WRITES"), ("POSIX", "read", "READS"),
+        ("MPI-IO", "write", "COLL_WRITES"), ("MPI-IO", "read", "COLL_READS"),
+    ):  # fmt: skip
+        files = [file.values for file in log.files if file.module == module]
+        mine = [row for row in rows if row["call"] == f"{module} {kind}"]
+        for some in (
+            [row for row in mine if not row["process"]],
+            [row for row in mine if row["process"]],
+        ):
+            assert sum(int(row["calls"]) for row in some) == sum(each[counter] for each in files)
+            assert sum(float(row["seconds"]) for row in some) == pytest.approx(
+                sum(each[f"F_{kind.upper()}_TIME"] for each in files)
+            )
+            assert max(float(row["max"]) for row in some) == pytest.approx(
+                max(each[f"F_MAX_{kind.upper()}_TIME"] for each in files)
+            )
+
+
+def test_a_log_without_single_calls_is_a_header_as_csv(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["trace", str(DATA / "mpich-sieving"), "--csv", "--calls"]) == 0
+    (header,) = capsys.readouterr().out.splitlines()
+    assert header == "phase,call,process,calls,seconds,p50,p90,p99,p999,max"
