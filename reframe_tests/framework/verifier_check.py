@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import reframe as rfm
+import reframe.utility.typecheck as typ
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
@@ -122,6 +123,8 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
     # Where the bits are: any number; 0 draws another place each time.
     seed = variable(int, value=0, loggable=True)
     noticed = variable(int, value=0, loggable=True)
+    # As of the tests (trace.py): nothing is preloaded, and the second runs are left out.
+    trace = variable(typ.Bool, value=True, loggable=True)
     valid_systems = ["*"]
     valid_prog_environs = ["+mpi"]
     sourcesdir = None
@@ -152,8 +155,9 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
         """Run nothing if the stack is missing: each test gives the reason."""
         with suppress(OSError):
             if self.kernels.program.is_file():  # no device, which may never end
-                told = hashlib.sha256(self.kernels.program.read_bytes()).hexdigest()
-                self.stamp = builds() / "noticed" / told
+                told = hashlib.sha256(self.kernels.program.read_bytes())
+                told.update(Path(self.recorder.library).read_bytes() if self.recorder else b"")
+                self.stamp = builds() / "noticed" / told.hexdigest()
         known = self.stamp is not None and self.stamp.is_file()
         self.needless = bool(self.missing or (known and not self.seed and not self.is_dry_run()))
 
@@ -227,14 +231,21 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
             "traced": False,
         }
 
-    def flips(self, place: int) -> dict[str, Any] | None:
-        """Of a traced program, whose recorder changes bits there; None without a recorder."""
-        recorder = recorders.find(
-            {}, self.kernels.program, lambda _: False, built=self.kernels.given is None
-        )
-        if self.kernels.is_cross or not recorder:
+    @property
+    def recorder(self) -> recorders.Recorder | None:
+        """It changes bits in the second runs; without one there are none."""
+        if self.kernels.is_cross or not self.trace:
             return None
-        values = recorders.values(recorder, dxt=False, quote=lambda word: shlex.quote(str(word)))
+        built = self.kernels.given is None
+        return recorders.find({}, self.kernels.program, lambda _: False, built=built)
+
+    def flips(self, place: int) -> dict[str, Any] | None:
+        """Of a traced program, whose recorder changes bits there."""
+        if not self.recorder:
+            return None
+        values = recorders.values(
+            self.recorder, dxt=False, quote=lambda word: shlex.quote(str(word))
+        )
         values["variables"]["IOGAUGE_TRACE_FLIP"] = str(place)
         return values
 

@@ -132,6 +132,20 @@ def test_a_kernel_that_lies_measures_nothing(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("trace", [True, False])
+def test_nothing_is_preloaded_without_traces(trace: bool, tmp_path: Path) -> None:
+    session = reframe(
+        tmp_path, "--system", "local", "--dry-run", "-t", "smoke", "-S", f"trace={trace}",
+        "-p", "openmpi", "-n", "S3d.*fs=ram.*call=posix%", tests="s3d.py",
+    )  # fmt: skip
+    assert session.status == 0, session.text
+    scripts = [path.read_text() for path in tmp_path.glob("stage/*/*/*/openmpi/*/rfm_job.sh")]
+    assert len(scripts) == 2, "of the check and of a test"
+    for script in scripts:
+        assert ("LD_PRELOAD" in script) == trace
+
+
+@pytest.mark.slow
 def test_a_number_of_processes_for_all_tests_is_not_meant_for_this_one(tmp_path: Path) -> None:
     """ReFrame hands it to all classes; the changed files are of two processes."""
     session = reframe(
