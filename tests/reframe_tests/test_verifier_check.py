@@ -17,6 +17,7 @@ from reframe_tests.framework.verifier_check import (
     in_a_run,
     patterns,
     problem,
+    second_runs,
 )
 from tests.reframe_session import ROOT, reframe
 
@@ -86,6 +87,15 @@ def test_a_run_and_its_values(
     measured = read(mismatches=mismatches)
     found = in_a_run(pattern, measured, 4096, words, different)
     assert said in found if said and found else found is said
+
+
+def test_a_recorder_that_changes_no_bits_accuses_nobody(tmp_path: Path) -> None:
+    (tmp_path / "compared").write_text("s3d 6144 512 3000\nior 8192 1024 4000\n")
+    (tmp_path / "trace").mkdir()
+    (tmp_path / "trace" / "planted-000000-7").touch()
+    assert second_runs(tmp_path) is None, "an older one plants already"
+    (tmp_path / "trace" / "flips-000000-7").touch()
+    assert second_runs(tmp_path) == {"s3d": [6144, 512, 3000], "ior": [8192, 1024, 4000]}
 
 
 # What is changed in a copy of the kernels: file, from, to.
