@@ -138,8 +138,8 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
     sourcesdir = None
     exclusive_access = True
 
-    # Exists once this very program has noticed its wrong bytes; None if it cannot be seen from
-    # here, or is not built.
+    # Exists once this very program, with its recorder, has passed this very check; None if it
+    # cannot be seen from here, or is not built.
     stamp = variable(Path, type(None), value=None)
     needless = variable(bool, value=False)
 
@@ -163,8 +163,9 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
         """Run nothing if the stack is missing: each test gives the reason."""
         with suppress(OSError):
             if self.kernels.program.is_file():  # no device, which may never end
-                told = hashlib.sha256(self.kernels.program.read_bytes())
-                told.update(Path(self.recorder.library).read_bytes() if self.recorder else b"")
+                what = [Path(__file__), self.kernels.program]
+                what += [Path(self.recorder.library)] if self.recorder else []
+                told = hashlib.sha256(b"".join(p.read_bytes() for p in what if p.is_file()))
                 self.stamp = builds() / "noticed" / told.hexdigest()
         known = self.stamp is not None and self.stamp.is_file()
         self.needless = bool(self.missing or (known and not self.seed and not self.is_dry_run()))

@@ -6,14 +6,18 @@ from __future__ import annotations
 import copy
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from iogauge.measure import kernels
+from reframe_tests.framework import verifier_check
+from reframe_tests.framework.recorders import Recorder
 from reframe_tests.framework.verifier_check import (
     PROCESSES,
     SMALL,
+    NoticesAWrongByte,
     in_a_run,
     patterns,
     problem,
@@ -96,6 +100,34 @@ def test_a_recorder_that_changes_no_bits_accuses_nobody(tmp_path: Path) -> None:
     assert second_runs(tmp_path) is None, "an older one plants already"
     (tmp_path / "trace" / "flips-000000-7").touch()
     assert second_runs(tmp_path) == {"s3d": [6144, 512, 3000], "ior": [8192, 1024, 4000]}
+
+
+def test_what_a_passed_check_is_good_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That program with that recorder, by that check."""
+    monkeypatch.setattr(verifier_check, "builds", lambda: tmp_path)
+    program, library, check = (tmp_path / name for name in ("iokernel", "recorder", "check"))
+    program.touch()
+
+    def known(recorder: Recorder | None) -> bool:
+        test: Any = SimpleNamespace(
+            kernels=SimpleNamespace(program=program), recorder=recorder, missing=None, seed=0,
+            stamp=None, is_dry_run=lambda: False,
+        )  # fmt: skip
+        NoticesAWrongByte.look_if_it_is_known(test)
+        if not test.needless:
+            test.stamp.parent.mkdir(exist_ok=True)
+            test.stamp.touch()
+        return bool(test.needless)
+
+    assert not known(None) and known(None)
+    recorder = Recorder(str(library), real=False)
+    library.write_text("one")
+    assert not known(recorder) and known(recorder) and known(None)
+    library.write_text("another")
+    assert not known(recorder) and known(recorder)
+    check.write_text("a stronger check")
+    monkeypatch.setattr(verifier_check, "__file__", str(check))
+    assert not known(recorder) and not known(None)
 
 
 # What is changed in a copy of the kernels: file, from, to.
