@@ -25,7 +25,7 @@ def traced(seconds: float, *, begins: float = 0.0, processes: int = 2, size: int
         rows = np.zeros(2, ACCESS)
         for i, way in enumerate((WRITE, READ)):
             start = begins + i * seconds
-            rows[i] = (0, way, 100 * rank, size, start, start + seconds, 0, 0, 0, 0, 0)
+            rows[i] = (0, way, 100 * rank, size, start, start + seconds, *[0] * 6)
         found.append(rows)
     return Trace(Path("x"), read_log(LOG), [trace.TracedFile("/d/x", trace.POSIX, None)], found, [])
 

@@ -95,7 +95,7 @@ def traced(found: dict[str, list[list[tuple[int, int]]]]) -> trace.Trace:
         mine = [(i, at, n) for i, by in enumerate(found.values()) for at, n in by[rank]]
         rows = np.zeros(len(mine), ACCESS)
         for k, (i, at, n) in enumerate(mine):
-            rows[k] = (i, 1, at, n, k, k + 0.5, 0, 0, 0, 0, 0)
+            rows[k] = (i, 1, at, n, k, k + 0.5, *[0] * 6)
         accesses.append(rows)
     log = SimpleNamespace(files=[], recorder="by hand")
     return trace.Trace(Path("log"), log, files, accesses, [])  # type: ignore[arg-type]
