@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import shutil
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ from iogauge.measure import kernels
 from reframe_tests.framework import verifier_check
 from reframe_tests.framework.recorders import Recorder
 from reframe_tests.framework.verifier_check import (
+    FLIP,
     PROCESSES,
     SMALL,
     NoticesAWrongByte,
@@ -97,9 +99,26 @@ def test_a_recorder_that_changes_no_bits_accuses_nobody(tmp_path: Path) -> None:
     (tmp_path / "compared").write_text("s3d 6144 512 3000\nior 8192 1024 4000\n")
     (tmp_path / "trace").mkdir()
     (tmp_path / "trace" / "planted-000000-7").touch()
-    assert second_runs(tmp_path) is None, "an older one plants already"
+    assert not second_runs(tmp_path), "an older one plants already"
     (tmp_path / "trace" / "flips-000000-7").touch()
     assert second_runs(tmp_path) == {"s3d": [6144, 512, 3000], "ior": [8192, 1024, 4000]}
+
+
+def test_a_run_that_leaves_no_file(tmp_path: Path) -> None:
+    """It ends neither the script nor the reading of what that left."""
+    for folder in ("one", "two", "none", "trace"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "one" / "file").write_bytes(bytes(16))
+    (tmp_path / "two" / "file").write_bytes(bytes(15) + b"x")
+    (tmp_path / "trace" / "flips-000000-7").touch()
+    calls = "compared one none s3d\ncompared none one ior\ncompared one two weather"
+    script = f"set -euo pipefail\n{FLIP}\n{calls}"
+    subprocess.run(["bash", "-c", script], cwd=tmp_path, check=True)
+    with (tmp_path / "compared").open("a") as rows:
+        rows.write("file 16 1\n")
+    none = [0, 0, 0]
+    assert second_runs(tmp_path) == {"s3d": none, "ior": none, "weather": [16, 1, 1]}
+    assert "left none" in str(in_a_run("weather", read(mismatches=4), 0, 0, 0))
 
 
 def test_what_a_passed_check_is_good_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
