@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Builds `iokernel` once per partition and stack, and refuses a program that mixes stacks."""
+"""Builds `iokernel` once per stack and job environment; refuses one that mixes stacks."""
 
 import os
 import re
@@ -203,7 +203,9 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
             f"mkdir -p {folder}",
             f"exec 9>> {folder}.lock",
             "! command -v flock > /dev/null || flock -n 9 ||"  # AIX has none
-            f' {{ echo "waiting for $(cat {folder}.lock)" >&2; flock 9; }}',
+            f' {{ echo "waiting for $(cat {folder}.lock)" >&2;'
+            ' flock -w "${IOGAUGE_LOCK_SECONDS:-86400}" 9; } ||'
+            ' { echo "that has not ended within IOGAUGE_LOCK_SECONDS" >&2; exit 1; }',
             f'echo "a build, process $$ on $(hostname), since $(date)" > {folder}.lock',
             *GENERATOR,
             f"printf '%s\\n' {shlex.quote(configure)} \"$generator\" > configure.txt",

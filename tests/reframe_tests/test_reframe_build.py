@@ -4,6 +4,7 @@ a machine without Ninja or jansson gets."""
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -135,6 +136,27 @@ def test_partitions_with_the_same_environment_have_one_build() -> None:
         )
         folders.append(vars(BuildKernels)["build_folder"].fget(built).name)
     assert folders == ["dawn-main-gnu", "dawn-main-gnu", "dawn-arm-gnu"]
+
+
+def test_a_build_waits_no_longer_than_was_said(tmp_path: Path) -> None:
+    built: Any = SimpleNamespace(
+        build_folder=tmp_path / "build", inside="", is_cross=False, stack_arguments=list
+    )
+    commands = BuildKernels.cmake_commands(built)
+    (until,) = (i for i, line in enumerate(commands) if line.startswith("echo"))
+    words = ["bash", "-c", "\n".join(["set -e", *commands[: until + 1]])]
+    environment = {**os.environ, "IOGAUGE_LOCK_SECONDS": "0.01"}
+
+    def wait() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+
+    assert wait().returncode == 0, "nobody else builds"
+    with (tmp_path / "build.lock").open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        late = wait()
+    assert late.returncode == 1
+    first, last = late.stderr.splitlines()
+    assert first.startswith("waiting for a build, process ") and "IOGAUGE_LOCK_SECONDS" in last
 
 
 @pytest.mark.parametrize(("commands", "found"), [(["ninja"], "Ninja"), ([], "Unix Makefiles")])
