@@ -3,10 +3,7 @@
 
     IOR=PATH[:PATH] S3D_IO=PATH[:PATH] CGNS_BENCH=PATH[:PATH] python -m tools.bench [OPTION ...]
 
-Both of a pair run one after the other, with the same words and on fresh files; who goes first
-alternates. A ratio is our rate over the other's: 1.2 is a fifth faster. A program is compared on
-the stacks whose MPI library it is linked to; what is not given is left out. Exit status: 1 if a run
-failed.
+docs/benchmarks.md has the method. Exit status: 1 if a run failed.
 """
 
 import argparse

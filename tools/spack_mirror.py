@@ -5,9 +5,8 @@ The archives are the lines of environments/from-source/archives.txt. Each is loo
 sha256 in the FOLDERs, under any name, and else in Debian's archive. A FOLDER may have its own
 archives.txt, with the names of its files in place of paths: its lines come first.
 
-In .local/spack-mirror: `archives` (the mirror), `repo` (package recipes that know these versions by
-these sums) and `settings` (what an environment includes; there the list `given` has the packages
-that are optional and have an archive). Exit status: 1 if something is missing that is not optional.
+In .local/spack-mirror: `archives` (the mirror), `repo` (package recipes with these versions) and
+`settings` (what an environment includes). Exit status: 1 if something needed is missing.
 """
 
 import argparse

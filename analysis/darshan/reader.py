@@ -4,8 +4,7 @@ session, and a log that crashes or hangs Darshan's library takes only its fork d
 
     python -m iogauge.analysis.darshan.reader SOCKET      the number of the inherited socket
 
-Each packet is the arguments of `child.main`, as JSON, with two files for its output and errors;
-the answer is the exit status.
+Each packet is the arguments of `child.main`, as JSON, with two files for its output and errors.
 """
 
 import atexit

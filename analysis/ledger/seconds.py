@@ -12,6 +12,7 @@ LAYERS = (
     "PNETCDF_VAR", "PNETCDF_FILE", "H5D", "H5F", "MPI-IO", "DFS", "DAOS", "POSIX",
     "STDIO",
 )  # fmt: skip
+TIMES = ("F_READ_TIME", "F_WRITE_TIME", "F_META_TIME")
 
 
 @dataclass(frozen=True)
@@ -80,11 +81,9 @@ def _layer(name: str, files: list[FileTrace], log: Log) -> Layer:
         len({file.path for file in files}),
         sum(file.count("BYTES_READ") for file in files),
         sum(file.count("BYTES_WRITTEN") for file in files),
-        total("F_READ_TIME"),
-        total("F_WRITE_TIME"),
-        total("F_META_TIME"),
+        *map(total, TIMES),
         dict(ranks),
-        max(0.0, sum(map(_all_seconds, whole.values())) - moved),
+        max(0.0, sum(_seconds(one, of) for one in whole.values() for of in TIMES) - moved),
         max(
             filter(None, map(_together, whole.values())),
             key=lambda one: one.slowest[1],
@@ -106,7 +105,3 @@ def _together(file: FileTrace) -> Together | None:
 
 def _seconds(file: FileTrace, counter: str) -> float:
     return max(0.0, file.values.get(counter, 0.0))
-
-
-def _all_seconds(file: FileTrace) -> float:
-    return sum(_seconds(file, name) for name in ("F_READ_TIME", "F_WRITE_TIME", "F_META_TIME"))

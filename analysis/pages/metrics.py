@@ -4,7 +4,7 @@ All are gauges without time stamps, so both text formats apply."""
 
 from collections.abc import Iterator, Sequence
 
-from ..session.model import CEILINGS, DIRECTIONS, LATENCY, Run
+from ..session.model import CEILINGS, DIRECTIONS, LATENCY
 from ..session.rows import Row, Table
 from ..statistics.spread import Spread
 
@@ -71,7 +71,8 @@ def _of_session(table: Table) -> Iterator[Sample]:
 
 def _of_rows(table: Table) -> Iterator[Sample]:
     for row in table.ran:
-        case = _labels(row.run)
+        values = (getattr(row.run, name) for name in CASE)
+        case = ["" if value is None else str(value) for value in values]
         yield "verified", case, float(row.outcome == "verified")
         if row.run.status != "ok":
             continue  # the numbers of a failed run mean nothing
@@ -101,7 +102,3 @@ def _ceilings(row: Row, case: Sequence[str]) -> Iterator[Sample]:
                 yield "ceiling_bytes_per_second", labels, peaks.median * MIB
             if parts := Spread.of(own / peak for own, peak in both):
                 yield "ceiling_ratio", labels, parts.median
-
-
-def _labels(run: Run) -> list[str]:
-    return ["" if (value := getattr(run, name)) is None else str(value) for name in CASE]

@@ -15,8 +15,7 @@ search continues from its recorded answers, and tests simulate it.
     confirm   only the winner and the default, in `confirm` rounds that selected nothing. Their
               interval is the one reported.
 
-The final's level is corrected for all arms tried (Bonferroni). It only ends the search: looking
-after each round takes nothing from what `confirm` promises.
+The final's level is corrected for all arms tried (Bonferroni). It only ends the search.
 """
 
 import contextlib

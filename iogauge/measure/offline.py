@@ -2,10 +2,8 @@
 """Job scripts for a machine where ReFrame cannot run, and collecting their results.
 
 ReFrame runs on the machine that writes the scripts; where they run, they need bash, the batch
-system, MPI and `iokernel`. They come from a dry run, so they are what ReFrame would submit, except
-for their working folder and the path of the kernels there. Their results are brought back and
-collected: ReFrame runs the same tests again, with a back end that takes each job's files from the
-folder, so each test checks its result against its own parameters.
+system, MPI and `iokernel`. They come from a dry run. Their results are collected: ReFrame runs the
+same tests again, with a back end that takes each job's files from the folder.
 """
 
 import json

@@ -3,10 +3,8 @@
 
 One job per case ranks the cases but decides nothing. So the candidates for the fastest, and what
 they are compared with, run again, each round in another order; so do the cases of a file system on
-which a decision between stacks is near. ROUNDS in all suffice for a 95 % interval, even though the
-first round selected the cases. The first and last of these rounds include the peak tests, so that a
-session has them at its beginning, middle and end, and disturbed jobs, whose own ceiling was below
-half of the session's peak.
+which a decision between stacks is near. The first and last of these rounds include the peak tests
+and disturbed jobs.
 """
 
 import itertools

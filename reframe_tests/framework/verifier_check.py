@@ -4,8 +4,7 @@
 "Verified" is the kernels' own claim. So a job writes a file with each pattern, flips one bit of it,
 and has it read: the kernels must find exactly that byte, and on another process than wrote it. In
 a second run, like those that are measured, the recorder changes bits of each file when it was
-written, in each repeat; its seed is another, so the files differ. Every test depends on this. A
-program that has passed is not checked again.
+written, in each repeat. Every test depends on this. A program that has passed is not checked again.
 """
 
 import hashlib

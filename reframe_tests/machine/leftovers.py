@@ -3,9 +3,8 @@
 
 A job's script creates a folder `iogauge.HOST.PID.TIME` with a marker that names its owner (MARKER:
 host and machine, process, start time, boot of the machine, PID namespace, batch job or `-`). Only a
-folder of this user, with such a marker whose process is gone, is removed. Everything is done
-through open directory descriptors: no symbolic link is followed, not even one created meanwhile,
-and no other file system is entered. Needs no ReFrame.
+folder of this user, with such a marker whose process is gone, is removed. No symbolic link is
+followed, not even one created meanwhile, and no other file system is entered.
 """
 
 import os

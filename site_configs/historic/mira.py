@@ -12,8 +12,7 @@ All from pages of www.alcf.anl.gov, but where another is named:
 - Modes c1 to c64 (processes of a node): "Cobalt job control". `qsub --mode cN` starts one program
   and no script; a job of ours has set-up and clean-up around it, so it is that page's other method,
   `--mode script`, and the mode is runjob's `--ranks-per-node N`.
-- BGLOCKLESSMPIO_F_TYPE: GPFS's number. It makes ROMIO take no locks there; job scripts of
-  users of Mira set it for `runjob`.
+- BGLOCKLESSMPIO_F_TYPE: GPFS's number. ROMIO then takes no locks there.
 - Unverified: the names of login nodes.
 """
 

@@ -1,17 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What every site configuration shares: folders, logging, file systems, a machine's cores.
 
-A site file starts with
-
-    import sys
-    from pathlib import Path
-
-    sys.path.append(str(Path(__file__).resolve().parents[1]))
-
-    from site_configs.support import common
-
-The checkout goes to the *end* of `sys.path`: at its front it would shadow installed modules
-(ReFrame loads test files by path and needs it only for `reframe_tests` and `site_configs`).
+Site files append the checkout to `sys.path`: at its front it would shadow installed modules.
 """
 
 import inspect

@@ -6,9 +6,6 @@
 The guest's root is this machine's, read-only; writes go to its memory and are lost with it. It has
 no network but its own loopback. $IOGAUGE_OUTPUT is a folder on its own disk, and is copied to
 FOLDER at the end. Exit status: the command's; 125 where there was no guest.
-
-Its kernel is Debian's, unpacked below .local/guest and not installed: the package would make an
-initramfs and ask for a boot loader on this machine.
 """
 
 import argparse

@@ -9,9 +9,7 @@ mounted are listed with the reason. Those that need another kernel are mounted i
 (tools/guest), which runs this command; `--guest`: all of them, for one session. Exit status 1 if a
 case fails on a mounted file system, or if nothing could be mounted.
 
-Everything happens in new mount and process namespaces, and servers in a network namespace
-besides: no other process sees the mounts, the servers' address is nobody else's, and when this
-program ends, even by `kill -9`, the kernel ends the servers and unmounts.
+Everything happens in new namespaces, which the kernel ends with this program.
 """
 
 import argparse

@@ -3,11 +3,9 @@
 
     python -m tools.pages [--check]
 
-documents.md: from references/experiments.yaml and claims.yaml; hints.md: from the table of hints
-(kernels/base/known_hints.def); patterns-and-methods.md: what the tests' iokernel of stack openmpi
-lists, which is built first; the column of a method that it lacks stays as the page has it. Exit
-status: 0 written or current, 1 not current (--check, which writes nothing), 2 a page cannot be
-made.
+documents.md: from references/experiments.yaml and claims.yaml; hints.md: from known_hints.def;
+patterns-and-methods.md: what the tests' iokernel of stack openmpi lists. Exit status: 0 written or
+current, 1 not current (--check, which writes nothing), 2 a page cannot be made.
 """
 
 import argparse

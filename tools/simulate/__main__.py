@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Simulate what the statistics promise; the tables go into docs/analysis.md: `make simulate`.
 
-    python -m tools.simulate [--uses 4000] [--file FILE]
-    python -m tools.simulate --searches 200     of `iogauge tune`: how near the best, and how cheap
-    python -m tools.simulate --histories 2000   of `iogauge history`: false changes, and drops found
-    python -m tools.simulate --gains 20000      GAINS of analysis/statistics/change_points.py
-
-Every table has its seed, so the numbers are reproducible. Tests check a short form
-(tests/analysis/judge/test_simulate.py).
+python -m tools.simulate [--uses 4000] [--file FILE]
+python -m tools.simulate --searches 200     of `iogauge tune`: how near the best, and how cheap
+python -m tools.simulate --histories 2000   of `iogauge history`: false changes, and drops found
+python -m tools.simulate --gains 20000      GAINS of analysis/statistics/change_points.py
 """
 
 import argparse

@@ -7,8 +7,7 @@ ends, and all of them become a report that the analysis reads like ReFrame's own
     OUTPUT/NAME/SYSTEM/host/STACK/Tune_N  its document and its script
     OUTPUT/reports/run-report-NAME.json   the report
 
-A search that was stopped continues where the lines end: its course follows from them
-(analysis/statistics/tuning_search.py).
+A search that was stopped continues where the lines end.
 """
 
 import dataclasses
