@@ -81,7 +81,9 @@ def _layer(name: str, files: list[FileTrace], log: Log) -> Layer:
         len({file.path for file in files}),
         sum(file.count("BYTES_READ") for file in files),
         sum(file.count("BYTES_WRITTEN") for file in files),
-        *map(total, TIMES),
+        total("F_READ_TIME"),
+        total("F_WRITE_TIME"),
+        total("F_META_TIME"),
         dict(ranks),
         max(0.0, sum(_seconds(one, of) for one in whole.values() for of in TIMES) - moved),
         max(
