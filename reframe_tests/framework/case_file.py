@@ -68,13 +68,11 @@ class SelfDescribed(rfm.RegressionTestPlugin):
         """What ReFrame keeps of each case for tests that depend on it in a restored session: plain
         values. The job, the script's values and the fixtures would take as long as the rest."""
         cls = type(self)
-        mine = {
-            name: value
-            for name, value in vars(self).items()
-            if isinstance(value, PLAIN) or (isinstance(value, dict) and name in cls.var_space)
-        }
-        where = {"__rfm_class__": cls.__qualname__, "__rfm_file__": inspect.getfile(cls)}
-        return {**where, **mine, "tags": sorted(self.tags)}
+        kept = {"__rfm_class__": cls.__qualname__, "__rfm_file__": inspect.getfile(cls)}
+        for name, value in vars(self).items():
+            if isinstance(value, PLAIN) or (isinstance(value, dict) and name in cls.var_space):
+                kept[name] = value
+        return {**kept, "tags": sorted(self.tags)}
 
     def write_case(self, result: str, reason: str | None, checked: bool = True) -> None:
         """`checked`: the test's own checks have run."""

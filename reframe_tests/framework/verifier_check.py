@@ -113,9 +113,8 @@ def in_a_run(pattern: str, measured: Any, size: int, words: int, different: int)
     if not size:
         return f"{pattern}: a run that keeps its files left none"
     if pattern in OWNED and min(16 * words, 2 * different) < size:
-        return (
-            f"{pattern}: values do not depend on place and seed: {words} words, {different} bytes"
-        )
+        what = f"{words} words, {different} bytes"
+        return f"{pattern}: values do not depend on place and seed: {what}"
     return None
 
 
@@ -147,12 +146,9 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
 
     @property
     def missing(self) -> str | None:
-        return (
-            stacks.missing(self.current_environ, self.kernels.needs)
-            or stacks.too_many(self.current_environ, self.num_tasks)
-            or self.unplaceable
-            or None
-        )
+        environ = self.current_environ
+        lacking = stacks.missing(environ, self.kernels.needs)
+        return lacking or stacks.too_many(environ, self.num_tasks) or self.unplaceable or None
 
     @run_after("setup")
     def set_processes(self) -> None:
