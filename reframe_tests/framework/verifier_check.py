@@ -66,7 +66,10 @@ flip() {{
 compared() {{
     file=$(find "$1" -type f | LC_ALL=C sort | head -n 1)
     other=$(find "$2" -type f | LC_ALL=C sort | head -n 1)
-    [ -n "$file" ] && [ -n "$other" ] || {{ echo "$3 0 0 0" >> {COMPARED}; return; }}
+    if [ -z "$file" ] || [ -z "$other" ]; then
+        echo "$3 0 0 0" >> {COMPARED}
+        return
+    fi
     words=$(od -An -v -w8 -tx8 "$file" | LC_ALL=C sort -u | wc -l)
     echo "$3 $(wc -c < "$file") $words $(cmp -l "$file" "$other" | wc -l)" >> {COMPARED}
 }}"""
