@@ -145,8 +145,10 @@ def _gain(place: Place) -> str:
         return NOTHING
     if place.gain.low is None or place.gain.high is None:
         return "undecided"
-    ends = (f"{end:.{0 if end >= 10 else 1}f}" for end in (place.gain.low, place.gain.high))
-    return f"{place.gain.value:.{0 if place.gain.value >= 100 else 1}f}x ({'-'.join(ends)})"
+    ends = "-".join(f"{end:.{0 if end >= 10 else 1}f}" for end in (place.gain.low, place.gain.high))
+    if place.base and (place.gain.value - 1) * (place.speeds[-1] - place.speeds[0]) < 0:
+        return f"undecided ({ends})"  # medians of the pairs point the other way than their ratio
+    return f"{place.gain.value:.{0 if place.gain.value >= 100 else 1}f}x ({ends})"
 
 
 def _print(lines: Sequence[Line], said: Answers) -> None:

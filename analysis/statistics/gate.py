@@ -181,6 +181,5 @@ def _benjamini_hochberg(values: Sequence[float], rate: float) -> list[bool]:
 
 def _lacks(case: Evidence) -> str:
     pairs = f"{len(case.pairs)} pair{'s' if len(case.pairs) > 1 else ''} of jobs"
-    has = pairs if case.pairs else (
-        f"{len(case.base)} and {len(case.new)} sessions")  # fmt: skip
+    has = pairs if case.pairs else f"{len(case.base)} and {len(case.new)} sessions"
     return f"not decided yet: {has}, {case.needed} needed"

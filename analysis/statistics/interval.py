@@ -32,6 +32,7 @@ PAIRS = 6  # 2^-5 of all sets of six pairs lie on one side of the truth: 3 %
 # 0.9 at lag 1) more than 7 % of the intervals would be wrong.
 JOBS = 12
 EQUAL = 0.2  # an interval that holds 1 and nothing farther from it is an answer
+MANY = 100  # samples: above that, only "more than" is said
 _SPREAD_OF_R = 0.25  # of correlations between cases, where one case alone is known
 _ROUNDING = 1e-9
 _THIN = 200  # quantiles that represent a longer sample when all pairs are formed
@@ -92,7 +93,7 @@ class Interval:
         has = " and ".join(_counted(count, self.kind) for count in self.samples)
         if self.low is None and min(self.samples) >= self.needed:
             has += f", correlated: effectively {self.worth:.0f}"
-        return f"{has}; {self.wanted} needed"
+        return f"{has}; {self.wanted if self.wanted <= MANY else f'more than {MANY}'} needed"
 
 
 def _counted(count: int, kind: Kind) -> str:

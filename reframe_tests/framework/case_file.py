@@ -68,10 +68,8 @@ class SelfDescribed(rfm.RegressionTestPlugin):
         """What ReFrame keeps of each case for tests that depend on it in a restored session: plain
         values. The job, the script's values and the fixtures would take as long as the rest."""
         cls = type(self)
-        kept: dict[str, Any] = {
-            "__rfm_class__": cls.__qualname__,
-            "__rfm_file__": inspect.getfile(cls),
-        }
+        kept: dict[str, Any] = {"__rfm_class__": cls.__qualname__}
+        kept["__rfm_file__"] = inspect.getfile(cls)
         for name, value in vars(self).items():
             if isinstance(value, PLAIN) or (isinstance(value, dict) and name in cls.var_space):
                 kept[name] = value

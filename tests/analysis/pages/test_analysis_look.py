@@ -8,16 +8,21 @@ import html
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 
 from iogauge.analysis.judge import share_of_peak
+from iogauge.analysis.judge.findings import Place
+from iogauge.analysis.judge.samples import Job
 from iogauge.analysis.pages import colours
+from iogauge.analysis.pages.first_screen import _gain
 from iogauge.analysis.session.loader import load_session
 from iogauge.analysis.session.model import CEILINGS, DIRECTIONS
 from iogauge.analysis.session.rows import Table, make_table
+from iogauge.analysis.statistics import interval
 from iogauge.common.text import ratio, three
 from tests import analysis_made as made
 from tests.analysis.pages.test_analysis_page import CHROMIUM, Tags, chromium
@@ -248,6 +253,21 @@ def test_a_page_of_published_numbers_is_refused(compared: Path) -> None:
 
 
 # ---------------------------------------------------------------- the first screen
+
+
+def test_a_row_does_not_contradict_itself() -> None:
+    """Its speeds are medians of the pairs, its gain is a median of their ratios: with much noise
+    they may point opposite ways."""
+    jobs = [Job(session=1, round=n, place=n, drawn=True) for n in range(3)]
+    default, best = (
+        dict(zip(jobs, speeds, strict=True)) for speeds in ([100.0] * 3, [10.0, 110.0, 120.0])
+    )
+    gain = interval.Interval(0.8, 0.3, 21.0, "pairs", (6,), 6.0, 6)
+    place = Place("ior", "disk", "MiB/s", {"found": best}, {"found": default}, gain, {}, [])
+    assert place.speeds == [100.0, 110.0]
+    assert gain.lacks.startswith("6 pairs; more than 100 needed")
+    assert _gain(place) == "undecided (0.3-21)"
+    assert _gain(replace(place, gain=replace(gain, value=1.1))) == "1.1x (0.3-21)"
 
 
 def first_screen(folder: Path, session: Recorded) -> str:
