@@ -232,16 +232,12 @@ def _put_heat(handle: int, processes: Sequence[RawProcess]) -> None:
 
 def _moved(heat: RawHeat, direction: int, width: float, later: float) -> list[int]:
     """A process's bins, rebinned to `width`; the first one is `later` seconds into the job."""
-    bins = _coarser(heat.bins[direction], 2 ** round(math.log2(width / heat.bin_seconds)))
-    empty = min(round(later / width), len(bins))
-    return ([0] * empty + bins)[: len(bins)]
+    old, factor = heat.bins[direction], 2 ** round(math.log2(width / heat.bin_seconds))
+    bins = [sum(old[i : i + factor]) for i in range(0, len(old), factor)]
+    empty = min(round(later / width), len(old))
+    return [*[0] * empty, *bins, *[0] * len(old)][: len(old)]
 
 
 def _fits(heat: RawHeat, width: float, later: float) -> bool:
     """Whether no byte is lost when a process's bins are moved."""
     return all(sum(_moved(heat, d, width, later)) == sum(heat.bins[d]) for d in (WRITE, READ))
-
-
-def _coarser(bins: Sequence[int], factor: int) -> list[int]:
-    sums = [sum(bins[i : i + factor]) for i in range(0, len(bins), factor)]
-    return sums + [0] * (len(bins) - len(sums))

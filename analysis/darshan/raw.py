@@ -197,7 +197,10 @@ def read_folder(folder: Path) -> list[RawProcess]:
     found = [read_trace(path) for path in sorted(folder.glob(TRACES))]
     if not found:
         raise BrokenTraceError(f"{folder}: no process left a trace")
-    _share_clocks(found)
+    first: dict[str, RawProcess] = {}
+    for process in found:  # a node's processes share its monotonic clock
+        one = first.setdefault(process.host, process)
+        process.start = one.start + process.monotonic - one.monotonic
     return sorted(found, key=lambda process: (process.rank, process.start))
 
 
@@ -207,11 +210,3 @@ def of_one_run(folder: Path, found: Sequence[RawProcess]) -> list[int]:
     if len(set(ranks)) < len(ranks):
         raise AnalysisError(f"{folder}: has traces of several runs; expected a folder of each run")
     return ranks
-
-
-def _share_clocks(found: Sequence[RawProcess]) -> None:
-    """Corrects the start times of a node's processes by its monotonic clock."""
-    first: dict[str, RawProcess] = {}
-    for process in found:
-        one = first.setdefault(process.host, process)
-        process.start = one.start + process.monotonic - one.monotonic

@@ -49,6 +49,12 @@ class Place:
         return medians(self.base["found"], self.best["found"])
 
     @property
+    def is_mixed(self) -> bool:
+        """Medians of the pairs may point the other way than the median of their ratios."""
+        away = self.gain.value - 1 if self.gain and self.base else 0.0
+        return away * (self.speeds[-1] - self.speeds[0]) < 0
+
+    @property
     def name(self) -> str:
         return f"{self.pattern} {self.fs}"
 

@@ -79,7 +79,8 @@ def as_json(found: Found) -> dict[str, Any]:
                 "value": place.speeds[-1], "unit": place.unit,
                 **({} if place.gain is None else {
                     "over": DEFAULT, "gain": place.gain.value, "low": place.gain.low,
-                    "high": place.gain.high, "verdict": place.gain.verdict,
+                    "high": place.gain.high,
+                    "verdict": "not decided yet" if place.is_mixed else place.gain.verdict,
                 }),
                 "share": found.shares.get(id(place)),
                 "kinds": list(map(of_kind, place.steps)),
@@ -146,8 +147,8 @@ def _gain(place: Place) -> str:
     if place.gain.low is None or place.gain.high is None:
         return "undecided"
     ends = "-".join(f"{end:.{0 if end >= 10 else 1}f}" for end in (place.gain.low, place.gain.high))
-    if place.base and (place.gain.value - 1) * (place.speeds[-1] - place.speeds[0]) < 0:
-        return f"undecided ({ends})"  # medians of the pairs point the other way than their ratio
+    if place.is_mixed:
+        return f"undecided ({ends})"
     return f"{place.gain.value:.{0 if place.gain.value >= 100 else 1}f}x ({ends})"
 
 

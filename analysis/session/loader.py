@@ -352,8 +352,10 @@ def is_database(path: Path) -> bool:
 
 def database_reports(path: Path) -> Iterator[dict[str, Any]]:
     """The reports in ReFrame's database (SQLite), oldest first. Raises MalformedReportError."""
-    import sqlite3  # here: a Python may have been built without
-
+    try:
+        import sqlite3
+    except ImportError:
+        raise MalformedReportError(f"{path}: this Python has no sqlite3") from None
     try:
         with sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True) as connection:
             version = connection.execute("SELECT schema_version FROM metadata").fetchone()

@@ -123,7 +123,10 @@ def _show(args: argparse.Namespace, found: compare_runs.Compared) -> list[Row]:
              if not folds or word not in compare_runs.FOLDED]  # fmt: skip
     counts = ", ".join(f"{len(of)} {word}" for word, of in outcomes.items())
     note = f"single results: {counts}{'' if len(shown) == len(rows) else '; --all shows them'}"
-    note = "\n".join(filter(None, [_lacking(shown), note]))
+    lacks = Counter(str(row["lacks"]) for row in shown if row.get("lacks"))
+    open_ = [f"not decided yet, {count} case{'s' if count > 1 else ''}: {why}"
+             for why, count in lacks.most_common(REASONS)]  # fmt: skip
+    note = "\n".join([*open_, note])
     print()
     if shown:
         formats.show(args, shown, columns, note=note)
@@ -153,14 +156,6 @@ def _write_page(args: argparse.Namespace, rows: Sequence[Row], said: dict[str, s
     root = options.store_of(args).resolve().parent
     compare_page.write(args.html, rows, title, {"command": shlex.join(words), **said}, root)
     options.say_written(args.html)
-
-
-def _lacking(rows: Sequence[Row]) -> str:
-    lacks = Counter(str(row["lacks"]) for row in rows if row.get("lacks"))
-    return "\n".join(
-        f"not decided yet, {count} case{'s' if count > 1 else ''}: {why}"
-        for why, count in lacks.most_common(REASONS)
-    )
 
 
 def _undecided(rows: Sequence[Row]) -> list[Row]:

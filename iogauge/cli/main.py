@@ -49,7 +49,7 @@ class _Parser(argparse.ArgumentParser):
         behind = [act.dest for act in self._actions if str(act.metavar).startswith("-- ")]
         args, more = self.parse_known_args(own if behind else words)
         for name in behind:  # its words are only those after `--`
-            more = [*getattr(args, name), *more]
+            more += getattr(args, name)
             setattr(args, name, list(words[len(own) + 1 :]))
         if more:
             if more[0].startswith("-"):

@@ -27,8 +27,8 @@ def command_of(folder: Path) -> tuple[int, str]:
         first = read_folder(folder / RAW)[0]
     except BrokenTraceError as error:
         expected = "expected the stage folder of a run with -S dxt=true"
-        what = str(error).partition(";")[0]
-        raise reduced.CannotShrinkError(f"{what}: {expected}") from None
+        what = str(error).rpartition("; ")[0]
+        raise reduced.CannotShrinkError(f"{what or error}: {expected}") from None
     return first.processes, first.command
 
 

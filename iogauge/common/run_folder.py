@@ -3,11 +3,13 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
 from iogauge.common.text import first_error
 
+MOST = 2**20  # characters of a build's output that are looked at
 DOCUMENT = "result.json"  # docs/result-format.md
 TRACE = "trace.darshan"
 LEDGER = "ledger.json"  # docs/darshan.md
@@ -41,8 +43,11 @@ def case_files(output: Path, session: str) -> Iterator[Path]:
 
 def build_error(folder: Path) -> str:
     """The first error in what a failed build printed; else empty."""
-    there = [folder / f"rfm_build.{end}" for end in ("err", "out")]
-    return first_error("".join(p.read_text(errors="replace") for p in there if p.is_file()))
+    said = ""
+    for end in ("err", "out"):
+        with suppress(OSError), (folder / f"rfm_build.{end}").open(errors="replace") as file:
+            said += file.read(MOST)
+    return first_error(said)
 
 
 def is_session(name: str) -> bool:

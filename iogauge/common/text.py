@@ -38,7 +38,7 @@ def one_line(text: str, most: int = LINE) -> str:
 def first_error(output: str) -> str:
     """The first error of a compiler, a linker or CMake in one line; empty without one."""
     compiler = r"^.*(?:\berror: |undefined reference|cannot find -l).*"
-    cmake = r"^CMake Error\b(?:.*\):\n|:)((?:(?!Call Stack).+\n?)+)"
+    cmake = r"^CMake Error\b(?:.*:\n|:)((?:(?!Call Stack).+\n?)+)"
     found = re.search(compiler, output, re.M) or re.search(cmake, output, re.M)
     return one_line(found[found.lastindex or 0]) if found else ""
 

@@ -142,4 +142,4 @@ def _run(*words: str) -> None:
     if done.returncode:
         print(output := done.stdout + done.stderr, file=sys.stderr)
         why = first_error(output) or "no error was named"
-        raise CannotBuild(f"{why}; failed, with the output above: {' '.join(words)}")
+        raise CannotBuild(f"{' '.join(words)} failed, with the output above: {why}")

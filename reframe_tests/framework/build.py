@@ -205,7 +205,7 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
             "! command -v flock > /dev/null || flock -n 9 ||"  # AIX has none
             f' {{ echo "waiting for $(cat {folder}.lock)" >&2;'
             ' flock -w "${IOGAUGE_LOCK_SECONDS:-86400}" 9; } ||'
-            ' { echo "that has not ended within IOGAUGE_LOCK_SECONDS" >&2; exit 1; }',
+            ' { echo "error: no lock within IOGAUGE_LOCK_SECONDS" >&2; exit 1; }',
             f'echo "a build, process $$ on $(hostname), since $(date)" > {folder}.lock',
             *GENERATOR,
             f"printf '%s\\n' {shlex.quote(configure)} \"$generator\" > configure.txt",

@@ -69,7 +69,7 @@ def find(machine: Machine) -> Found:
         if not also.trouble and system.says in also.text:
             why = f"`{' '.join(system.ask)}` answers"
             parts = system.partitions(machine, answer.text)
-            if system.ask is SINFO:  # it knows the nodes of each
+            if system.ask is SINFO and any(part.nodes for part in parts):  # else all may be asleep
                 empty = [part.name for part in parts if not part.nodes]
                 remarks += [f"partition {name} has no nodes: left out" for name in empty]
                 parts = [part for part in parts if part.nodes]

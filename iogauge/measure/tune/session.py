@@ -6,8 +6,6 @@ ends, and all of them become a report that the analysis reads like ReFrame's own
     OUTPUT/NAME/trials.jsonl              a line for each trial, in the order of their ends
     OUTPUT/NAME/SYSTEM/host/STACK/Tune_N  its document and its script
     OUTPUT/reports/run-report-NAME.json   the report
-
-A search that was stopped continues where the lines end.
 """
 
 import dataclasses

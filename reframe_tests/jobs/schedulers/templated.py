@@ -8,6 +8,7 @@ a dry run; then the script is written anew. Submit, poll and cancel are the stoc
 """
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +109,7 @@ class TemplatedJob:
             return super().finished()  # type: ignore[misc]
         except JobError as error:
             path = Path(self.workdir) / CASE  # type: ignore[attr-defined]
-            if self.script_values is not None and path.is_file():
+            with suppress(OSError, json_file.Unreadable, KeyError, TypeError):
                 said = json_file.read(path, CASE)
                 said["case"]["fail_reason"] = what(type(error), error, error.__traceback__)
                 write_whole(path, json.dumps(said) + "\n")
