@@ -8,10 +8,8 @@
 
 #ifdef OPEN_MPI
 #pragma weak ompi_mpi_comm_world
-#pragma weak ompi_mpi_comm_null
 #pragma weak ompi_mpi_info_null
 #pragma weak ompi_mpi_datatype_null
-#pragma weak ompi_request_null
 #endif
 
 /* Fortran bindings call the PMPI name directly, so both names are wrapped. */

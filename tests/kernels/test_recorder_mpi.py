@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from iogauge.analysis.darshan.raw import RawProcess, read_folder
 from iogauge.analysis.ledger.ledger import make_ledger
 from iogauge.analysis.ledger.phases import OUTSIDE
 from iogauge.analysis.ledger.verdict import HOLES, PADDING, READ_SIEVING, SIEVING, Judgement, judge
-from reframe_tests.framework.recorders import RECORDER
 
 FORMS = {"INDEP": 3, "COLL": 3, "NB": 5, "SPLIT": 3}  # of one direction and kind of count
 GRID = ["s3d", "--grid", "12x10x8"]
@@ -72,18 +70,6 @@ def test_every_form_of_call_counts_once(stack: Stack, tmp_path: Path) -> None:
     aio = only(processes, "aio")
     assert (aio["WRITES"], aio["READS"], aio["BYTES_WRITTEN"]) == (1, 1, 1000)
     assert (aio["MAX_BYTE_WRITTEN"], aio["MAX_BYTE_READ"]) == (1499, 1499)
-
-
-def test_the_recorder_needs_no_mpi(stack: Stack) -> None:
-    """A program may find its MPI library where the preloaded one would not."""
-    library = str(stack.build / RECORDER)
-    for words, wrong in (
-        (["readelf", "--dynamic", "--wide", library], r"\(NEEDED\).*mpi"),
-        (["nm", "--dynamic", "--undefined-only", library], r" U \w*mpi"),
-    ):
-        done = subprocess.run(words, capture_output=True, text=True, check=True)
-        found = [line for line in done.stdout.splitlines() if re.search(wrong, line)]
-        assert done.stdout and not found, found
 
 
 def test_a_process_that_never_finalizes_makes_the_log_partial(stack: Stack, tmp_path: Path) -> None:
