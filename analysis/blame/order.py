@@ -197,7 +197,8 @@ def _messages(order: Order, traced: Traced) -> None:
             at = np.searchsorted(sent["sequence"], visible, side="right")
             order.sent[of] = np.append(sent["start"], np.inf)[at]
             at = np.searchsorted(heard["sequence"], begins)
-            order.heard[of] = np.append(-np.inf, heard["end"])[at]
+            ends = np.maximum.accumulate(heard["end"])  # a merged event may end after the next
+            order.heard[of] = np.append(-np.inf, ends)[at]
 
 
 def _flushes(

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    options.need(args.folder, "a run or a log")
+    options.need(args.folder, "a run, a Darshan log or traces")
     folder = args.folder or last_traced(args.output)
     if folder.is_file() and not folder.with_name(DOCUMENT).exists():
         return run_alone(args, read_log(folder, heat=True, segments=True))

@@ -63,8 +63,6 @@ def _open(path: Path) -> int | None:
             handle = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         except OSError:
             continue  # in such folders another user's file is not opened to be made
-        with suppress(OSError):  # another user's file
-            os.fchmod(handle, 0o666)
         return handle
     return None
 
@@ -90,8 +88,11 @@ def _take(handle: int, path: Path, what: str, say: Callable[[str], None], anyway
             time.sleep(PAUSE)
         except OSError:
             return  # a file system without locks
+    if (held := os.pread(handle, 300, 0)) and b", process " not in held:
+        return  # a user's file of this name
     since = time.strftime("%Y-%m-%d %H:%M:%S")
     text = f"{what}, process {os.getpid()} on {socket.gethostname()}, since {since}"
     with suppress(OSError):  # another user's file
+        os.fchmod(handle, 0o666)
         os.ftruncate(handle, 0)
         os.pwrite(handle, text.encode(), 0)

@@ -27,12 +27,13 @@ static void begin(io_step *f, io_phase phase) {
     MPI_Barrier(f->session->world->comm);
     f->seconds.begin[phase] = io_wall_clock(f->session->world);
     f->began = io_step_clock(f);
-    f->seconds.begun[phase] = io_monotonic_seconds() - f->paused;
+    f->stood = f->paused;
+    f->seconds.begun[phase] = io_monotonic_seconds();
     if (!f->session->began) f->session->began = io_monotonic_seconds();
 }
 
 static int end(io_step *f, io_phase phase) {
-    f->seconds.ended[phase] = io_monotonic_seconds() - f->paused;
+    f->seconds.ended[phase] = io_monotonic_seconds() - (f->paused - f->stood);
     f->seconds.phase[phase] += io_step_clock(f) - f->began;
     f->seconds.end[phase] = io_wall_clock(f->session->world);
     io_world_done(f->session->world);

@@ -48,18 +48,6 @@ static void sleep_until(const io_replaying *r, double end) {
     }
 }
 
-/* Each piece of a call's data, at its place in the file. */
-typedef void of_piece(io_replaying *r, uint64_t file, uint64_t place, uint64_t length);
-
-static void each_piece(io_replaying *r, const io_act *act, uint64_t offset, of_piece *each) {
-    char *whole = r->buffer;
-    for (io_slice s = {0}; io_schedule_slice(r->plan, act, offset, &s);) {
-        r->buffer = whole + s.from;
-        each(r, act->file, s.place, s.to - s.from);
-    }
-    r->buffer = whole;
-}
-
 /* What to do with an access; its data is in the buffer. */
 typedef int visitor(io_replaying *r, io_logged *l, const io_act *act, uint64_t offset);
 
@@ -87,15 +75,11 @@ static int make(io_replaying *r, io_logged *l, const io_act *act, uint64_t offse
     if (io_act_is[act->kind].later && io_replay_later_make(r, l, act, offset)) return -1;
     double began = io_monotonic_seconds();
     if (writes(act))
-        each_piece(r, act, offset, fill);
+        io_replay_each_piece(r, act, offset, fill);
     else
         prepare_read(r, act);
     r->seconds.fill += writes(act) ? io_monotonic_seconds() - began : 0;
     return 0;
-}
-
-void io_replay_check(io_replaying *r, const io_act *act, uint64_t offset) {
-    if (!writes(act)) each_piece(r, act, offset, io_replay_check_read);
 }
 
 static int check(io_replaying *r, io_logged *l, const io_act *act, uint64_t offset) {

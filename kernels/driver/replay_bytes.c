@@ -86,20 +86,46 @@ void io_replay_fill(io_replaying *r, uint64_t file, uint64_t offset, uint64_t le
     io_fill(&r->schema, &part, r->session->what->seed, (uint64_t)maker);
 }
 
-/* A process may open a file for reading as soon as another has created it: the message in between is not in
- * the schedule. MPI_File_open for reading cannot create it. */
-static int create_for_readers(io_replaying *r, aside *a, const io_logged *l) {
-    bool *known = calloc(r->plan->nfiles, sizeof *known);
-    int status = known ? 0 : io_fail(r->ctx.error, "out of memory for the files of a schedule");
-    for (uint64_t k = 0; !status && k < l->n; k++) {
+#define NEVER ((uint64_t)INT64_MAX) /* MPICH 4.0 compares MPI_UINT64_T as signed */
+
+/* The first phases in which each file is opened: for reading only, by a process that had not opened it, or
+ * otherwise. */
+static void note_opens(const io_logged *l, bool *known, uint64_t *reading, uint64_t *making) {
+    uint64_t phase = 0;
+    for (uint64_t k = 0; k < l->n; k++) {
         const io_act *act = &l->acts[k];
-        if (act->kind != IO_ACT_OPEN || known[act->file]) continue;
-        const io_schedule_file *f = &r->plan->files[act->file];
+        phase += act->kind == IO_ACT_PHASE;
+        if (act->kind != IO_ACT_OPEN) continue;
+        bool reads = act->length == IO_OPEN_READS;
+        uint64_t *of = (reads ? reading : making) + act->file;
+        if (!(reads && known[act->file]) && phase < *of) *of = phase;
         known[act->file] = true;
-        if (f->level == IO_LEVEL_MPI_INDEPENDENT && f->written && act->length == IO_OPEN_READS)
-            status = turn_to(r, a, act->file, O_WRONLY | O_CREAT);
     }
+}
+
+/* A process may open a file for reading as soon as another has created it: the message in between is not in
+ * the schedule. MPI_File_open for reading cannot create it. In a later phase it is there. */
+static int create_for_readers(io_replaying *r, aside *a) {
+    uint64_t n = r->plan->nfiles, *reading = malloc(n * sizeof *reading),
+             *making = malloc(n * sizeof *making);
+    bool *known = malloc(n);
+    if (!reading || !making || !known) io_fail(r->ctx.error, "out of memory for the files of a schedule");
+    int status = io_agree(r->session->world);
+    if (!status) {
+        for (uint64_t f = 0; f < n; f++) reading[f] = making[f] = NEVER;
+        for (uint64_t i = 0; i < r->nlogged; i++) {
+            memset(known, 0, n);
+            note_opens(&r->logged[i], known, reading, making);
+        }
+        MPI_Allreduce(MPI_IN_PLACE, making, (int)n, MPI_UINT64_T, MPI_MIN, r->session->world->comm);
+    }
+    for (uint64_t f = 0; f < n && !status; f++)
+        if (reading[f] <= making[f] && making[f] != NEVER && r->plan->files[f].written &&
+            r->plan->files[f].level == IO_LEVEL_MPI_INDEPENDENT)
+            status = turn_to(r, a, f, O_WRONLY | O_CREAT);
     free(known);
+    free(making);
+    free(reading);
     return status;
 }
 
@@ -116,7 +142,7 @@ int io_replay_prepare(io_replaying *r) {
             status = move_all_aside(r, &a, true, n, at);
         }
     }
-    for (uint64_t i = 0; i < r->nlogged && !status; i++) status = create_for_readers(r, &a, &r->logged[i]);
+    create_for_readers(r, &a);
     close_aside(a.fd);
     if (io_agree(r->session->world)) return -1;
     for (uint64_t i = 0; w->first_on_node && r->session->what->drop_caches && i < r->plan->nfiles; i++)
@@ -155,7 +181,7 @@ static void verify(io_replaying *r, uint64_t file, uint64_t offset, uint64_t len
     }
 }
 
-void io_replay_check_read(io_replaying *r, uint64_t file, uint64_t offset, uint64_t length) {
+static void check_read(io_replaying *r, uint64_t file, uint64_t offset, uint64_t length) {
     io_replay_fill(r, file, offset, length, IO_MADE_BY_LOG, r->expected);
     if (r->plan->nprepared && memcmp(r->buffer, r->expected, length) != 0) {
         /* Bytes from before the run are correct too, and then become the expected ones. */
@@ -169,6 +195,19 @@ void io_replay_check_read(io_replaying *r, uint64_t file, uint64_t offset, uint6
         }
     }
     verify(r, file, offset, length);
+}
+
+void io_replay_each_piece(io_replaying *r, const io_act *act, uint64_t offset, io_replay_piece *each) {
+    char *whole = r->buffer;
+    for (io_slice s = {0}; io_schedule_slice(r->plan, act, offset, &s);) {
+        r->buffer = whole + s.from;
+        each(r, act->file, s.place, s.to - s.from);
+    }
+    r->buffer = whole;
+}
+
+void io_replay_check(io_replaying *r, const io_act *act, uint64_t offset) {
+    if (!io_act_is[act->kind].writes) io_replay_each_piece(r, act, offset, check_read);
 }
 
 static int read_back_run(io_replaying *r, aside *a, const io_act *act) {

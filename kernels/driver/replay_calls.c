@@ -9,17 +9,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "driver/latency.h"
 #include "driver/pulse.h"
 #include "driver/replay_parts.h"
 
 static const io_schedule_file *file_of(const io_replaying *r, uint64_t file) { return &r->plan->files[file]; }
-
-io_opened *io_replay_find(io_logged *l, uint64_t file) {
-    for (uint64_t i = 0; i < l->nopened; i++)
-        if (l->opened[i].file == file) return &l->opened[i];
-    return NULL;
-}
 
 static int not_open(io_replaying *r, const io_act *act) {
     return io_fail(
@@ -43,21 +36,6 @@ static io_opened *remember(io_replaying *r, io_logged *l, uint64_t file) {
     io_opened *o = &l->opened[l->nopened++];
     *o = (io_opened){.file = file, .fd = -1, .handle = MPI_FILE_NULL};
     return o;
-}
-
-double io_replay_add_time(io_replaying *r, io_phase phase, double began) {
-    double seconds = io_monotonic_seconds() - began;
-    r->seconds.phase[phase] += seconds;
-    r->spent[r->phase][io_phases[phase].direction] += seconds;
-    r->calls[io_phases[phase].direction]++;
-    return seconds;
-}
-
-/* A call that moved data. */
-void io_replay_add_move(io_replaying *r, bool writing, double began) {
-    io_phase phase = writing ? IO_PHASE_WRITE : IO_PHASE_READ;
-    double seconds = io_replay_add_time(r, phase, began);
-    if (r->session->latency) io_latency_add(r->session->latency, io_phases[phase].direction, seconds);
 }
 
 /* What a file is opened for: IO_OPEN_READS, IO_OPEN_WRITES. */

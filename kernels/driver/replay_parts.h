@@ -70,6 +70,8 @@ int io_replay_sync(io_replaying *r, io_logged *l, const io_act *act);
 int io_replay_move(io_replaying *r, io_logged *l, const io_act *act, uint64_t offset);
 void io_replay_forget(io_logged *l);
 int io_replay_communicators(io_replaying *r);
+
+/* replay_opened.c */
 io_opened *io_replay_find(io_logged *l, uint64_t file);
 /* The seconds since `began` were spent in a call; in one that moved data. */
 double io_replay_add_time(io_replaying *r, io_phase phase, double began);
@@ -83,18 +85,18 @@ int io_replay_wait(io_replaying *r, io_logged *l, const io_act *act);
 int io_replay_none_left(io_replaying *r, const io_logged *l, const io_act *closing);
 void io_replay_later_forget(io_logged *l);
 
-/* replay.c: verifies what an access has read into the buffer. */
-void io_replay_check(io_replaying *r, const io_act *act, uint64_t offset);
-
 /* replay_bytes.c */
 #define IO_REPLAY_PIECE ((uint64_t)1 << 20)
 int io_replay_path(io_replaying *r, uint64_t file);
 void io_replay_fill(io_replaying *r, uint64_t file, uint64_t offset, uint64_t length, int maker, void *data);
-/* Creates data that the log reads before writing it, and files that are opened as they appear; called by all.
- */
+/* Creates data that the log reads before writing it, and files that are opened for reading in the phase in
+ * which they are created; called by all. */
 int io_replay_prepare(io_replaying *r);
-/* Verifies a read of data that the log wrote, or that existed before the run. */
-void io_replay_check_read(io_replaying *r, uint64_t file, uint64_t offset, uint64_t length);
+/* For each piece of a call's data, at its place in the file. */
+typedef void io_replay_piece(io_replaying *r, uint64_t file, uint64_t place, uint64_t length);
+void io_replay_each_piece(io_replaying *r, const io_act *act, uint64_t offset, io_replay_piece *each);
+/* Verifies what an access has read: data that the log wrote, or that existed before the run. */
+void io_replay_check(io_replaying *r, const io_act *act, uint64_t offset);
 /* Reads back what another process wrote; called by all, after the end of the log. */
 int io_replay_read_back(io_replaying *r);
 

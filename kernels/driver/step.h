@@ -18,7 +18,8 @@ typedef struct {
         bytes_each; /* index in the series; number of files, and the transfers and bytes of each */
     int direction;
     char path[IO_MAX_PATH];
-    double began, paused; /* start on the step's clock; seconds during which that clock was stopped */
+    double began, paused; /* start on the step's clock; seconds during which that clock was stopped, */
+    double stood;         /* and at the begin of the phase */
     bool shared;          /* a file of all processes */
     io_seconds seconds;
     uint64_t calls; /* library calls, including close */

@@ -234,8 +234,8 @@ static int start_and_wait(mpiio_file *f, const io_part *parts, int n, const dire
     if (code) return io_fail_mpi(error, dir->start_name, f->base.path, code);
     f->base.calls++;
     code = MPI_Waitall(n, p->requests, p->statuses);
-    for (int i = 0; code == MPI_ERR_IN_STATUS && i < n; i++)
-        if (p->statuses[i].MPI_ERROR != MPI_SUCCESS) code = p->statuses[i].MPI_ERROR;
+    for (int i = 0, of; code == MPI_ERR_IN_STATUS && i < n; i++)
+        if ((of = p->statuses[i].MPI_ERROR) != MPI_SUCCESS && of != MPI_ERR_PENDING) code = of;
     if (code) return io_fail_mpi(error, dir->start_name, f->base.path, code);
     for (int i = 0; i < n; i++) MPI_Type_free(&p->types[i]);
     return 0;

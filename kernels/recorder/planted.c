@@ -63,11 +63,11 @@ int iogauge_take_back(void *element, uint64_t size) {
 }
 
 /* IOGAUGE_TRACE_FLIP: each process changes a bit of a file that it has written, at this place and its rank,
- * modulo the file's size; once until the file is made again, as twice would undo it. A forked child, which
- * shares files and rank with its parent, changes none. */
+ * modulo the file's size; not if that is the byte that it left there, as twice would undo it. A forked child,
+ * which shares files and rank with its parent, changes none. */
 void recorder_flip(record *file) {
     const char *where = getenv("IOGAUGE_TRACE_FLIP"), *path = file->path;
-    if (!where || file->flipped || recorder_state()->forked) return;
+    if (!where || recorder_state()->forked) return;
     int (*begin)(const char *, int, ...) = (int (*)(const char *, int, ...))recorder_next("open");
     off_t (*end_of)(int, off_t, int) = (off_t (*)(int, off_t, int))recorder_next("lseek");
     ssize_t (*get)(int, void *, size_t, off_t) =
@@ -80,18 +80,17 @@ void recorder_flip(record *file) {
     off_t size = fd < 0 ? 0 : end_of(fd, 0, SEEK_END);
     uint64_t place = strtoull(where, NULL, 10) + (uint64_t)recorder_state()->rank;
     off_t at = size > 0 ? (off_t)(place % (uint64_t)size) : 0;
-    bool done = size > 0 && get(fd, &byte, 1, at) == 1 && (byte ^= 1, put(fd, &byte, 1, at) == 1);
-    file->flipped = done;
+    bool done = size > 0 && get(fd, &byte, 1, at) == 1;
+    if (done && !(file->flipped && byte == file->left)) {
+        file->left = byte ^ 1;
+        file->flipped = done = put(fd, &file->left, 1, at) == 1;
+    }
     if (!done) fprintf(stderr, "iogauge recorder: no bit of %s was changed\n", path);
     if (fd >= 0) end(fd);
 }
 
 void recorder_write_planted(const recorder *the) {
     char path[RECORDER_PATH];
-    /* Tells a recorder that changes bits from an older one (verifier_check.py). */
-    snprintf(path, sizeof path, "%s/flips-%06d-%d", the->folder, the->rank, (int)the->pid);
-    FILE *mark = getenv("IOGAUGE_TRACE_FLIP") ? fopen(path, "w") : NULL;
-    if (mark) fclose(mark);
     if (!the->plantings) return;
     snprintf(path, sizeof path, "%s/planted-%06d-%d", the->folder, the->rank, (int)the->pid);
     FILE *out = fopen(path, "w");

@@ -130,7 +130,7 @@ void posix_opened(const char *path, int folder, int flags, int mode, int fd, dou
         if (mode) r->counter[POSIX_MODE] = mode;
         r->counter[POSIX_OPENS]++;
         memset(r->last_byte, 0, sizeof r->last_byte);
-        if (flags & O_CREAT) r->unflushed = r->flipped = false;
+        if (flags & O_CREAT) r->unflushed = false;
         record_open(r, start, end);
         recorder_storage_opened(d, flags, full);
         attach(fd, d);

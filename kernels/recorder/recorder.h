@@ -64,7 +64,8 @@ typedef struct record {
     char *path;
     int module, last_io;
     bool locked, unflushed, nfs;
-    bool flipped; /* by recorder_flip() since it was last made */
+    bool flipped;       /* by recorder_flip(), */
+    unsigned char left; /* which left this byte */
     int64_t called[OPERATIONS];
     int64_t counter[POSIX_COUNTERS]; /* MPI-IO has fewer */
     double time[TIME_COUNTERS];

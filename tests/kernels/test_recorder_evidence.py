@@ -120,8 +120,6 @@ def test_changed_bits_are_found(stack: Stack, method: str, tmp_path: Path) -> No
     checked = run.result()["verification"]
     assert run.status == 1 and checked["verdict"] == "mismatch"
     assert checked["mismatches"] >= 4, "of two steps in two repeats"
-    # Without this mark the recorder is older: verifier_check.py.
-    assert any((tmp_path / "traces").glob("flips-*"))
 
 
 @pytest.mark.parametrize("how", ["two descriptors", "a forked child"])
