@@ -20,6 +20,10 @@ static communicator *find(MPI_Comm comm) {
     return &the->communicator[the->communicators++];
 }
 
+bool message_wanted(int result) {
+    return result == MPI_SUCCESS && !recorder_depth && recorder_on() && recorder_wants_segments();
+}
+
 int64_t message_key(MPI_Comm comm, int tag) {
     recorder_lock();
     const communicator *known = find(comm);

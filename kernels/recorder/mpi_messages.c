@@ -11,10 +11,6 @@
 
 enum { OUT = MESSAGE_OUT, IN = MESSAGE_IN, BOTH = MESSAGE_BOTH };
 
-bool message_wanted(int result) {
-    return result == MPI_SUCCESS && !recorder_depth && recorder_on() && recorder_wants_segments();
-}
-
 void message_ordered(int ways, int result, double start) {
     if (!message_wanted(result)) return;
     double end = recorder_now();

@@ -10,6 +10,8 @@
 #include "mpi_handles.h"
 #include "recorder.h"
 
+/* Is a call of this result recorded? */
+bool message_wanted(int result);
 /* 0: the communicator is not one of MPI_COMM_WORLD and what was duplicated or split from it. */
 int64_t message_key(MPI_Comm comm, int tag);
 /* The rank among all processes; -2: unknown. */
@@ -24,9 +26,7 @@ bool message_take(uintptr_t handle, MPI_Comm *comm);
 /* Nothing is expected of these any more. */
 void message_forget(int n, const MPI_Request request[]);
 
-/* mpi_messages.c. Is a call of this result recorded? */
-bool message_wanted(int result);
-/* A call that may order processes, in these `ways` (events.h). */
+/* mpi_messages.c. A call that may order processes, in these `ways` (events.h). */
 void message_ordered(int ways, int result, double start);
 /* A message (EVENT_SEND or EVENT_RECEIVE). `other`: ALL_OTHERS for a rooted collective call; `tag`: below 0
  * for a collective call. */

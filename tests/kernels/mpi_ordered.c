@@ -142,7 +142,8 @@ static void after(void) {
     if (is("on-grid")) give(1, 1, grid);
     if (is("sent-between")) give(1, 1, between);
     if (is("early-ibarrier")) CHECK(MPI_Wait(&request, ANY));
-    if (is("file")) make(flag);
+    if (is("file-by-turns")) usleep(50000);
+    if (is("file") || is("file-by-turns")) make(flag);
     if (is("moved-file")) {
         make(moved);
         if (rename(moved, flag)) MPI_Abort(WORLD, 4);
@@ -204,6 +205,10 @@ static void arrive_later(void) {
     if (is("early-ibarrier")) CHECK(MPI_Wait(&request, ANY));
     if (is("file") || is("moved-file") || is("early-file"))
         while (access(flag, F_OK)) continue;
+    while (is("file-by-turns") && access(flag, F_OK)) {
+        CHECK(MPI_Iprobe(0, 77, WORLD, &done, ANY));
+        usleep(10000);
+    }
     await_change();
     for (int i = 0; is("asked-by-turns") && i < 1000; i++) {
         access(i % 2 ? flag : moved, F_OK);
