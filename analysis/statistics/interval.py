@@ -2,8 +2,7 @@
 """The one type and level of interval that everything prints.
 
 `low` to `high` is a 95 % interval: the ends are data values or means of two, chosen by exact tests
-(exact.py). It is conservative; docs/analysis.md has the simulated coverage. Nothing in it is
-random.
+(exact.py). It is conservative; docs/analysis.md has the simulated coverage.
 
 A job counts once, with the median of its repeats. Consecutive samples may be correlated, and are
 then worth fewer independent ones. The lag-1 correlation is estimated, and the interval is made for

@@ -3,9 +3,8 @@
 (docs/analysis.md has its folders).
 
 One file holds a whole session and appears by one rename, and no two sessions share a file: so
-ingests at the same time lose nothing, and a reader never sees half a session. The files can lie on
-a file system that a whole centre shares. A row is one value of one repeat (SCHEMA); a run without
-any, because it failed or was skipped, has one row whose `quantity` is null.
+ingests at the same time lose nothing, and a reader never sees half a session. A row is one value
+of one repeat (SCHEMA); a run without any has one row whose `quantity` is null.
 """
 
 from __future__ import annotations

@@ -63,9 +63,7 @@ def general(**more: Any) -> list[dict[str, Any]]:
 
 
 # For `general()` of a site with a batch system: each poll costs time of a server that all users
-# share. After each submission the polls come after 0.1, 0.25, 0.5, 0.8, 1.2 ... 5, 10, 19, 34, 60
-# s, and then every 10 s: 17 in the first minute. The first ones come soon because a dry run, which
-# queries no server, waits for them too: one a second made it take minutes.
+# share. 17 polls in the first minute, then every 10 s; the first come soon, for dry runs.
 BATCH: dict[str, Any] = {"poll_rate_max": 10, "poll_rate_min": 0.1, "poll_rate_decay": 0.2}
 
 

@@ -28,7 +28,8 @@ RACY = (
 )  # fmt: skip
 UNSEEN = (  # what completes is not matched, or whether a path was there before
     "ibarrier", "ibarrier-tested", "iallgather", "neighbors", "scan", "barrier-between", "fence",
-    "sent-between", "posted", "flushed", "persistent", "file", "file-by-turns", "moved-file", "lock-by-file",
+    "sent-between", "posted", "flushed", "persistent", "file", "moved-file", "lock-by-file",
+    "file-by-turns",
     "made-by-mkdirat", "made-by-linkat", "made-by-symlinkat", "made-by-renameat",
     "made-by-renameat2", "made-by-mpi", "gone-by-remove", "gone-by-unlinkat", "gone-by-mpi",
 )  # fmt: skip

@@ -4,8 +4,8 @@
     python -m tools.guest [--minutes N] [--memory MIB] [--keep FOLDER] -- COMMAND...
 
 The guest's root is this machine's, read-only; writes go to its memory and are lost with it. It has
-no network but its own loopback. $IOGAUGE_OUTPUT is a folder on its own disk, and is copied to
-FOLDER at the end. Exit status: the command's; 125 where there was no guest.
+no network. $IOGAUGE_OUTPUT is copied to FOLDER at the end. Exit status: the command's; 125 where
+there was no guest.
 """
 
 import argparse

@@ -32,8 +32,7 @@ from tools.mounted_fs.table import KINDS
 SITE = Path(__file__).with_name("site.py")
 
 # A file system's cases, by test name; `quick` are those that `make test` has time for. Left out:
-# `null`, which moves nothing, and of RAMSES the hint sets, `hydro` and the other order of bytes:
-# those cases run on the local site.
+# `null`, and of RAMSES the hint sets, `hydro` and the other order of bytes.
 # `few`: one call of each library, and no sweep, for a guest whose processors are emulated.
 TESTS = {
     "quick": "^(S3d|Ior)",
