@@ -85,4 +85,6 @@ def test_a_process_without_data_takes_part_in_a_call_for_several_arrays(
         pytest.skip(f"{error} ({made.strip()})")
     words = [pattern, *IDLE[pattern], "--mode", "multi", "--dir", str(tmp_path)]
     ended = iokernel.run(stack, PROCESSES, words, document=tmp_path / "result.json")
+    if "this build lacks parallel CGNS" in ended.why:
+        pytest.skip(f"{ended.why} ({made.strip()})")
     assert ended.kind == "right", ended.why
