@@ -38,10 +38,13 @@ MPIIO, HDF5 = "methods/mpiio.c", "methods/hdf5.c"
 
 
 def not_compared(condition: str, call: str = "posix", witness: str = MISSED) -> Lie:
-    """Counts what it does not compare."""
+    """Counts what it does not compare. What planted bytes are to show, the second runs of the job
+    that changes bits show before: they are left out."""
+    more = ("-S", "NoticesAWrongByte.trace=false") if witness == MISSED else ()
     return Lie(
-        (("driver/move.c", VERIFY, f"    if ({condition}) {COUNTED}{VERIFY}"),), witness, call
-    )
+        (("driver/move.c", VERIFY, f"    if ({condition}) {COUNTED}{VERIFY}"),),
+        witness, call, more=more,
+    )  # fmt: skip
 
 
 WRITE = (
