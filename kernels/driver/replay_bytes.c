@@ -105,7 +105,7 @@ static void note_opens(const io_logged *l, bool *known, uint64_t *reading, uint6
 
 /* A process may open a file for reading as soon as another has created it: the message in between is not in
  * the schedule. MPI_File_open for reading cannot create it. In a later phase it is there. */
-static int create_for_readers(io_replaying *r, aside *a) {
+static void create_for_readers(io_replaying *r, aside *a) {
     uint64_t n = r->plan->nfiles, *reading = malloc(n * sizeof *reading),
              *making = malloc(n * sizeof *making);
     bool *known = malloc(n);
@@ -126,7 +126,6 @@ static int create_for_readers(io_replaying *r, aside *a) {
     free(known);
     free(making);
     free(reading);
-    return status;
 }
 
 int io_replay_prepare(io_replaying *r) {

@@ -65,15 +65,8 @@ WRAP_CALL(MPI_Startall, (int n, MPI_Request r[]), (n, r), message_ordered(OUT, r
     if ((FROM) != MPI_PROC_NULL)                                                                             \
     message_passed(EVENT_RECEIVE, comm, status->MPI_SOURCE, status->MPI_TAG, result, start)
 #define WRAP_RECEIVE(NAME, PARAMETERS, ARGUMENTS, AFTER)                                                     \
-    EXPORT int P##NAME PARAMETERS {                                                                          \
-        NEXT_MPI(NAME, PARAMETERS);                                                                          \
-        MPI_Status own, *status = s == MPI_STATUS_IGNORE ? &own : s;                                         \
-        double start = recorder_now();                                                                       \
-        int result = next ARGUMENTS;                                                                         \
-        AFTER;                                                                                               \
-        return result;                                                                                       \
-    }                                                                                                        \
-    BOTH_NAMES(NAME, PARAMETERS)
+    WRAP_AROUND(NAME, PARAMETERS, ARGUMENTS, MPI_Status own;                                                 \
+                MPI_Status *status = s == MPI_STATUS_IGNORE ? &own : s, AFTER)
 WRAP_RECEIVE(MPI_Recv, (void *b, int n, MPI_Datatype t, int from, int tag, MPI_Comm comm, MPI_Status *s),
              (b, n, t, from, tag, comm, status), RECEIVED(from));
 WRAP_RECEIVE(MPI_Sendrecv,

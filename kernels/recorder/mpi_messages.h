@@ -33,25 +33,20 @@ void message_ordered(int ways, int result, double start);
 enum { ALL_OTHERS = INT_MIN };
 void message_passed(int kind, MPI_Comm comm, int other, int tag, int result, double start);
 
-#define WRAP_MESSAGE(NAME, WAYS, PARAMETERS, ARGUMENTS)                                                      \
+/* `BEFORE`, `AFTER`: statements around the call. */
+#define WRAP_AROUND(NAME, PARAMETERS, ARGUMENTS, BEFORE, AFTER)                                              \
     EXPORT int P##NAME PARAMETERS {                                                                          \
         NEXT_MPI(NAME, PARAMETERS);                                                                          \
-        double start = recorder_now();                                                                       \
-        int result = next ARGUMENTS;                                                                         \
-        message_ordered(WAYS, result, start);                                                                \
-        return result;                                                                                       \
-    }                                                                                                        \
-    BOTH_NAMES(NAME, PARAMETERS)
-
-#define WRAP_CALL(NAME, PARAMETERS, ARGUMENTS, AFTER)                                                        \
-    EXPORT int P##NAME PARAMETERS {                                                                          \
-        NEXT_MPI(NAME, PARAMETERS);                                                                          \
+        BEFORE;                                                                                              \
         double start = recorder_now();                                                                       \
         int result = next ARGUMENTS;                                                                         \
         AFTER;                                                                                               \
         return result;                                                                                       \
     }                                                                                                        \
     BOTH_NAMES(NAME, PARAMETERS)
+#define WRAP_CALL(NAME, PARAMETERS, ARGUMENTS, AFTER) WRAP_AROUND(NAME, PARAMETERS, ARGUMENTS, , AFTER)
+#define WRAP_MESSAGE(NAME, WAYS, PARAMETERS, ARGUMENTS)                                                      \
+    WRAP_CALL(NAME, PARAMETERS, ARGUMENTS, message_ordered(WAYS, result, start))
 
 /* mpi_waits.c. A call began an access that ends when the program waits for it; with the lock held. */
 void access_begun(MPI_Request request, const record *r, int direction);

@@ -170,7 +170,7 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
         with suppress(OSError):
             if self.kernels.program.is_file():  # no device, which may never end
                 what = [Path(__file__), self.kernels.program]
-                what += [Path(self.recorder.library)] if self.recorder else []
+                what += [Path(found.library)] if (found := self.recorder) else []
                 told = hashlib.sha256(b"".join(p.read_bytes() for p in what if p.is_file()))
                 self.stamp = builds() / "noticed" / told.hexdigest()
         known = self.stamp is not None and self.stamp.is_file()
@@ -255,10 +255,10 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
     def each_wrong_byte_is_found(self) -> bool:
         if self.needless:
             return True
-        stage = Path(self.stagedir)
+        stage, recorder = Path(self.stagedir), self.recorder
         try:
             changes = (stage / FLIPPED).read_text()
-            second = second_runs(stage) if self.recorder else {}
+            second = second_runs(stage) if recorder else {}
         except OSError as error:
             raise SanityError(f"the job changed no byte: {error}") from None
         flipped = {name: int(offset) for name, offset in map(str.split, changes.splitlines())}
@@ -268,7 +268,7 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
                     load(stage / f"{pattern}-{how}.json") for how in ("written", "read")
                 )
                 wrong_answer = problem(pattern, written, read, flipped[pattern])
-                if self.recorder and not wrong_answer:
+                if recorder and not wrong_answer:
                     measured = load(stage / f"{pattern}-measured.json")
                     numbers = second.get(pattern, [0, 0, 0])
                     wrong_answer = in_a_run(pattern, measured, *numbers)

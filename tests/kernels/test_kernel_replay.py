@@ -45,14 +45,6 @@ CLOSED = CLOSE, 0, 0, 0, 0, 0
 MET = PHASE, 0, 0, 0, 0, 0
 
 
-@pytest.fixture(scope="module", params=list(stacks()))
-def stack(request: pytest.FixtureRequest) -> Stack:
-    why = missing(stacks()[request.param])
-    if why:
-        pytest.skip(why)
-    return prepared(request.param)
-
-
 @pytest.fixture(scope="module")
 def any_stack() -> Stack:
     return next(prepared(name) for name, stack in stacks().items() if not missing(stack))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from iokernel_stacks import Stack, missing, prepared, stacks
+from iokernel_stacks import Stack
 from recorder_runs import kernel, preload, traced
 from test_kernel_replay import BOTH, CLOSED, MET, Act, write
 
@@ -23,14 +23,6 @@ from iogauge.analysis.replay import check, plan, schedule, trace
 
 SOURCE = Path(__file__).with_name("mpi_ways.c")
 ACCESS_MODES = 14  # MPI_MODE_RDONLY, WRONLY, RDWR
-
-
-@pytest.fixture(scope="module", params=list(stacks()))
-def stack(request: pytest.FixtureRequest) -> Stack:
-    why = missing(stacks()[request.param])
-    if why:
-        pytest.skip(why)
-    return prepared(request.param)
 
 
 @pytest.fixture(scope="module")
