@@ -5,7 +5,8 @@
 #include <string.h>
 
 #define SOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-#define TRIES 2 /* an interruption in both is unlikely */
+#define TRIES 2        /* an interruption in both is unlikely */
+#define OFFSET_TRIES 8 /* on a busy node most may be interrupted, for milliseconds */
 
 bool clock_has_ticks(void) {
 #ifdef CLOCK_COUNT
@@ -27,6 +28,25 @@ uint64_t clock_nanoseconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return in_nanoseconds(&now);
+}
+
+int64_t clock_offset_of(const clock_pair *pairs, int n) {
+    const clock_pair *best = pairs;
+    for (int i = 1; i < n; i++)
+        if (pairs[i].after - pairs[i].before < best->after - best->before) best = &pairs[i];
+    return (int64_t)(best->unix_time - best->before - (best->after - best->before) / 2);
+}
+
+int64_t clock_unix_offset(void) {
+    clock_pair pairs[OFFSET_TRIES];
+    for (int i = 0; i < OFFSET_TRIES; i++) {
+        struct timespec now;
+        pairs[i].before = clock_nanoseconds();
+        clock_gettime(CLOCK_REALTIME, &now);
+        pairs[i].after = clock_nanoseconds();
+        pairs[i].unix_time = in_nanoseconds(&now);
+    }
+    return clock_offset_of(pairs, OFFSET_TRIES);
 }
 
 double clock_now(const io_clock *c) {

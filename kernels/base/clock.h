@@ -43,6 +43,15 @@ double clock_seconds(const io_clock *clock, moment at);
 double clock_now(const io_clock *clock);
 uint64_t clock_nanoseconds(void);
 
+/* Unix time, and CLOCK_MONOTONIC before and after it was read, in nanoseconds. */
+typedef struct {
+    uint64_t before, unix_time, after;
+} clock_pair;
+
+/* Nanoseconds to add to CLOCK_MONOTONIC for Unix time: of the pair that was read with the least delay. */
+int64_t clock_offset_of(const clock_pair *pairs, int n);
+int64_t clock_unix_offset(void);
+
 /* Seconds of a monotonic clock, which nobody sets. MPI_Wtime is the time of day in MPICH. */
 static inline double io_monotonic_seconds(void) {
     struct timespec t;

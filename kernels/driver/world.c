@@ -60,10 +60,7 @@ static const char REPORT_IT[] =
     "report it to the library, with its version (iokernel --version) and this command\n";
 
 int io_world_start(io_world *w) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    *w = (io_world){.comm = MPI_COMM_WORLD};
-    w->epoch = (double)now.tv_sec + (double)now.tv_nsec / 1e9 - io_monotonic_seconds();
+    *w = (io_world){.comm = MPI_COMM_WORLD, .epoch = 1e-9 * (double)clock_unix_offset()};
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     int status = find_placement(w, true);

@@ -30,6 +30,8 @@ static void read_command(char *command, size_t size) {
 }
 
 static trace_header header_of(const recorder *from) {
+    const struct timespec *origin = &from->clock.origin;
+    int64_t began = (int64_t)origin->tv_sec * 1000000000 + origin->tv_nsec + from->unix_offset;
     trace_header h = {
         .version = TRACE_VERSION,
         .flags = (from->complete ? TRACE_COMPLETE : 0) | (from->partial ? TRACE_PARTIAL : 0) |
@@ -38,10 +40,10 @@ static trace_header header_of(const recorder *from) {
         .processes = from->processes,
         .pid = from->pid,
         .uid = getuid(),
-        .start_seconds = from->started.tv_sec,
-        .start_nanoseconds = from->started.tv_nsec,
-        .monotonic_seconds = from->clock.origin.tv_sec,
-        .monotonic_nanoseconds = from->clock.origin.tv_nsec,
+        .start_seconds = began / 1000000000,
+        .start_nanoseconds = began % 1000000000,
+        .monotonic_seconds = origin->tv_sec,
+        .monotonic_nanoseconds = origin->tv_nsec,
         .seconds = clock_now(&from->clock),
         .records = count_records(from),
         .posix_counters = POSIX_COUNTERS,

@@ -76,7 +76,7 @@ __attribute__((constructor)) static void begin(void) {
     clear_heat(the);
     clock_start(&the->clock, clock_has_ticks());
     recorder_switch.ticks = the->clock.ticks;
-    clock_gettime(CLOCK_REALTIME, &the->started);
+    the->unix_offset = clock_unix_offset();
     if (pthread_atfork(lock_before_fork, unlock_in_parent, begin_again_in_child)) return;
     atomic_store(&recorder_switch.on, true);
 }

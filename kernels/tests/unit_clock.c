@@ -73,7 +73,23 @@ static void test_lines(void) {
     }
 }
 
+/* A process may be interrupted between the two clocks: the closest pair counts. */
+static void test_offset(void) {
+    static const clock_pair pairs[] = {
+        {1000, 9000500, 5001000},
+        {6000, 1006010, 6020   },
+        {7000, 1999000, 999000 }
+    };
+    CHECK(clock_offset_of(pairs, 3) == 1000000, "the offset is %" PRId64, clock_offset_of(pairs, 3));
+    struct timespec now;
+    uint64_t before = clock_nanoseconds();
+    clock_gettime(CLOCK_REALTIME, &now);
+    int64_t off = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - clock_unix_offset() - (int64_t)before;
+    CHECK(off > -1000000 && off < 10000000000, "Unix time is off by %" PRId64 " ns", off);
+}
+
 void unit_clock(void) {
+    test_offset();
     test_lines();
     test_moments(false);
     if (clock_has_ticks()) test_moments(true);
