@@ -133,9 +133,9 @@ static int call_method(const io_step *f, const io_part *parts, int n) {
     return status;
 }
 
-/* Processes move each piece together, but those of the later files of a series. Otherwise some would use the
- * file system alone, or wait for it on their clocks, while others generate their values. */
-static bool together(const io_step *f) { return f->number == 0; }
+/* Processes move each piece of a shared file together. Otherwise some would hold its locks alone while others
+ * generate their values off the clock. With a file per process, each goes on by itself, as programs do. */
+static bool together(const io_step *f) { return f->shared && f->number == 0; }
 
 static void prepare_piece(io_step *f, const io_part *parts, int n, uint64_t bytes) {
     double began = io_monotonic_seconds();
@@ -148,19 +148,21 @@ static void prepare_piece(io_step *f, const io_part *parts, int n, uint64_t byte
     f->paused += io_monotonic_seconds() - began;
 }
 
-/* In a shared file, a piece lasts as long as the slowest process's: the clock of each advances to there.
- * Processes that wait for each other's locks by turns would otherwise count only half of that time. Whether
- * any process failed; `more`: whether any has another piece. */
-static bool end_together(io_step *f, double seconds, bool failed, bool *more) {
-    double began = io_monotonic_seconds();
-    double mine[] = {seconds, failed, *more}, most[] = {seconds, failed, *more};
-    io_now_at(f->session->world, IO_AT_OTHERS);
-    MPI_Allreduce(mine, most, 3, MPI_DOUBLE, MPI_MAX, f->session->world->comm);
-    double waited = f->shared ? most[0] - seconds : 0;
+/* A piece lasts from when the first process of a node began it to when the last one ended: the clock of each
+ * advances to there. Its own time alone would leave out how it waited for a lock, or on a busy node for a
+ * core, before its call. Whether any process failed; `more`: whether any has another piece. */
+static bool end_together(io_step *f, double began, double ended, bool failed, bool *more) {
+    const io_world *world = f->session->world;
+    double reducing = io_monotonic_seconds(), times[] = {-began, ended}, node[2], all[3];
+    io_now_at(world, IO_AT_OTHERS);
+    MPI_Allreduce(times, node, 2, MPI_DOUBLE, MPI_MAX, world->node);
+    double mine[] = {node[0] + node[1], failed, *more};
+    MPI_Allreduce(mine, all, 3, MPI_DOUBLE, MPI_MAX, world->comm);
+    double waited = all[0] - (ended - began);
     f->seconds.waited += waited;
-    f->paused += io_monotonic_seconds() - began - waited;
-    *more = most[2] > 0;
-    return most[1] > 0;
+    f->paused += io_monotonic_seconds() - reducing - waited;
+    *more = all[2] > 0;
+    return all[1] > 0;
 }
 
 static int verify_piece(io_step *f, const io_part *parts, int n) {
@@ -186,11 +188,11 @@ static int move_pieces(io_step *f, int n) {
         io_latency_begin(f->session->latency);
         double began = io_monotonic_seconds();
         bool failed = calls && call_method(f, parts, some);
-        double seconds = io_monotonic_seconds() - began;
+        double ended = io_monotonic_seconds();
         failed = failed || verify_piece(f, parts, some);
         first += some;
         more = first < n;
-        if (together(f)) failed = end_together(f, seconds, failed, &more);
+        if (together(f)) failed = end_together(f, began, ended, failed, &more);
         if (failed) return -1;
     }
     return 0;

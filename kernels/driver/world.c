@@ -22,15 +22,15 @@ static int gather_hosts(io_world *w, MPI_Comm leaders) {
 
 /* Ranks and nodes; `hosts`: gather host names too. */
 static int find_placement(io_world *w, bool hosts) {
-    MPI_Comm node, leaders;
+    MPI_Comm leaders;
     int node_rank, node_size;
     w->nodes = 1;
     MPI_Comm_rank(w->comm, &w->rank);
     MPI_Comm_size(w->comm, &w->size);
-    int code = MPI_Comm_split_type(w->comm, MPI_COMM_TYPE_SHARED, w->rank, MPI_INFO_NULL, &node);
+    int code = MPI_Comm_split_type(w->comm, MPI_COMM_TYPE_SHARED, w->rank, MPI_INFO_NULL, &w->node);
     if (code) return io_fail_mpi(&w->error, "MPI_Comm_split_type", "nodes", code);
-    MPI_Comm_rank(node, &node_rank);
-    MPI_Comm_size(node, &node_size);
+    MPI_Comm_rank(w->node, &node_rank);
+    MPI_Comm_size(w->node, &node_size);
     w->first_on_node = node_rank == 0;
     MPI_Comm_split(w->comm, w->first_on_node ? 0 : MPI_UNDEFINED, w->rank, &leaders);
     int status = 0;
@@ -43,7 +43,6 @@ static int find_placement(io_world *w, bool hosts) {
     MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, w->comm);
     w->nodes = most[0];
     w->per_node = most[1];
-    MPI_Comm_free(&node);
     return status;
 }
 
@@ -74,6 +73,7 @@ int io_world_start(io_world *w) {
 
 int io_world_narrow(io_world *w, MPI_Comm comm) {
     w->comm = comm;
+    MPI_Comm_free(&w->node);
     return find_placement(w, false);
 }
 

@@ -18,6 +18,7 @@ typedef enum { IO_ENDS_FAILED, IO_ENDS_CRASHED, IO_ENDS_HUNG } io_ending;
 
 typedef struct {
     MPI_Comm comm;
+    MPI_Comm node; /* the processes of `comm` on this node: they have one monotonic clock */
     int rank, size;
     int nodes, per_node; /* per_node: the most processes on one node */
     bool first_on_node;

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import filecmp
 import json
+import os
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -131,6 +132,25 @@ def test_a_piece_lasts_as_long_as_the_slowest(
     assert phase["max"] >= calls * seconds
     assert side["bandwidth"] <= 2 * calls / (calls * seconds)
     assert calls // 2 * seconds <= phase["min"] < phase["max"], "its own calls only"
+
+
+@pytest.mark.parametrize("how", [POSIX, SHARED, How("mpiio", "independent")], ids=str)
+@pytest.mark.parametrize("call", ["write", "read"])
+def test_waiting_for_a_core_is_on_the_clock(
+    openmpi: Stack, how: How, call: str, injector: Path, tmp_path: Path
+) -> None:
+    """Four processes share a core, which each call needs for 1 ms: the calls take turns."""
+    processes, calls, seconds = 4, 100, 0.001
+    (tmp_path / "files").mkdir()
+    words = ["ior", "-b", f"{calls * 64}k", "-t", "64k", *how.options(), *REUSED]
+    plan = Plan(call, "busy", times=None, milliseconds=int(seconds * 1000))
+    document = openmpi.run(
+        *words, "--dir", str(tmp_path / "files"), processes=processes,
+        document=tmp_path / "r.json", before=("taskset", "-c", str(min(os.sched_getaffinity(0)))),
+        environment=preload(injector, plan, tmp_path / "files"),
+    ).good()  # fmt: skip
+    phase = document["samples"][0][call]["phases"][call]
+    assert phase["max"] > 0.7 * processes * calls * seconds
 
 
 @pytest.mark.parametrize("how", [POSIX, SHARED], ids=str)

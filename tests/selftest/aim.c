@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "injector.h"
@@ -110,6 +111,14 @@ void inj_note(const inj_shot *shot, int64_t offset, uint64_t bytes) {
                       shot->bytes ? (int64_t)shot->at : -1, shot->path));
 }
 
+static void compute(uint64_t milliseconds) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    for (time_t end = now.tv_sec * 1000 + now.tv_nsec / 1000000 + (time_t)milliseconds;
+         now.tv_sec * 1000 + now.tv_nsec / 1000000 < end;)
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+}
+
 bool inj_strike(const inj_shot *shot) {
     inj_note(shot, shot->bytes ? shot->at : -1, shot->bytes);
     switch (plan.fault) {
@@ -119,6 +128,7 @@ bool inj_strike(const inj_shot *shot) {
     case INJ_BLOCK:
         for (;;) pause();
     case INJ_SLOW: usleep((useconds_t)plan.milliseconds * 1000); break;
+    case INJ_BUSY: compute(plan.milliseconds); break;
     default: break;
     }
     errno = plan.code;

@@ -45,6 +45,7 @@ static const struct {
     {"crash",  INJ_CRASH,  0,      EACH   },
     {"block",  INJ_BLOCK,  0,      EACH   },
     {"slow",   INJ_SLOW,   0,      EACH   },
+    {"busy",   INJ_BUSY,   0,      EACH   },
 };
 
 __attribute__((noreturn)) static void refuse(const char *word, const char *why) {
