@@ -18,7 +18,7 @@ from iogauge.measure import rounds, session
 from iogauge.measure.rounds import Candidate, Job
 from reframe_tests.jobs import order
 from reframe_tests.machine.stacks import ONLY, chosen, only
-from tests.analysis.judge.test_simulate import slack
+from tests.analysis.statistics.test_simulate import slack
 from tests.analysis_recorded import Recorded, s3d
 from tools.simulate.noise import INDEPENDENT
 from tools.simulate.rates import seeded

@@ -34,7 +34,7 @@ from iogauge.measure.shrink.case import (
     without_own,
 )
 from reframe_tests.machine import leftovers
-from tests.analysis.darshan.test_blame import Made
+from tests.analysis.blame.test_blame import Made
 
 ROOT = Path(__file__).parents[2]
 WORDS = ("s3d", "--grid", "64x64x32", "--fsync", "--hint", "cb_nodes=2", "--method", "mpiio")

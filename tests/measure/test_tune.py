@@ -22,7 +22,7 @@ from iogauge.measure.tune.advice import SHOWN, Advice
 from iogauge.measure.tune.drive import Drive, Progress
 from iogauge.measure.tune.session import Job, Outcome, Runner, Session
 from iogauge.measure.tune.space import CALL, Scope, Setting, Space, space_of
-from tests.analysis.judge.test_simulate import slack
+from tests.analysis.statistics.test_simulate import slack
 from tests.analysis_recorded import ROOT
 from tools.simulate import searches
 

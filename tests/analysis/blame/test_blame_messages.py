@@ -22,7 +22,7 @@ from iogauge.analysis.darshan.raw import (
     SENT,
     SYNC,
 )
-from tests.analysis.darshan.test_blame import Made, pairs
+from tests.analysis.blame.test_blame import Made, pairs
 
 MOVES = st.lists(
     st.one_of(
