@@ -96,7 +96,7 @@ typedef struct {
     pid_t pid;
     bool mpi, forked, complete, partial;
     io_clock clock;
-    int64_t unix_offset; /* see clock_unix_offset */
+    int64_t unix_offset;            /* see clock_unix_offset */
     size_t most_segments, segments; /* most: 0 if accesses are only counted */
     uint32_t sequence;              /* numbers accesses and events */
     event_list events;
