@@ -11,7 +11,7 @@
 /* Looks up a method by name; -1 after io_fail_usage. */
 typedef int io_method_lookup(const char *name, const io_method **method, io_error *error);
 
-/* Options, like those of a pattern. Two methods may share an option's name. The state is ctx->state. */
+/* Options, like a pattern's. Two methods may share an option's name. The state is ctx->state. */
 struct io_option_functions {
     const io_option *list; /* ends with an entry whose letter is 0 */
     size_t state_size;

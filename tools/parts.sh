@@ -3,7 +3,7 @@
 # Runs make targets one after the other, each to its end, whatever became of the one before it. A table of
 # them all is the end. Exit status: 0 all passed, 1 one failed, 128 + N after signal N.
 #     tools/parts.sh MAKE TARGET [TARGET ...]
-set -um # each target is a process group of its own, which a signal ends as a whole
+set -um # each target is a process group, which a signal ends as a whole
 make=$1
 shift
 table='part                   result  min:s'

@@ -17,7 +17,7 @@ KINDS = {
     "SPLIT": "split collective",
 }
 DIRECTIONS = (("write", "WRITES"), ("read", "READS"))
-OWN_CALLS = ("posix", "posix-shared", "mpiio")  # the calls counted are those of the trace
+OWN_CALLS = ("posix", "posix-shared", "mpiio")  # the calls counted are the trace's
 TRANSFER, PART = "transfer", "part"  # a call for all arrays of a transfer, or for each array
 COLL_METADATA = "hdf5_coll_metadata"  # the hint with which HDF5's metadata is collective
 
@@ -64,7 +64,7 @@ CALLS: dict[str, Shows] = {
     "hdf5:collective-metadata": _BY_ARRAY,
     "hdf5:independent": _ALONE,
     "hdf5:chunked": _BY_ARRAY,
-    # HDF5 reads filtered chunks independently, and writes them with calls of its own.
+    # HDF5 reads filtered chunks independently, and writes them with other calls.
     "hdf5:filtered": Shows("COLL", others=("INDEP",), reads=False),
     "hdf5:multi": _AT_ONCE,
     "pnetcdf:collective": _BY_ARRAY,

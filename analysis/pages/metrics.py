@@ -12,7 +12,7 @@ MIB = 2**20
 CASE = ("system", "partition", "stack", "fs", "case", "pattern", "method", "mode", "scale",
         "processes")  # fmt: skip
 
-# Name without `iogauge_`, what it is, and labels besides those of the case.
+# Name without `iogauge_`, what it is, and labels besides the case's.
 METRICS: dict[str, tuple[str, tuple[str, ...]]] = {
     "verified": ("1 if the last runs of the case succeeded and every byte was verified", ()),
     "bandwidth_bytes_per_second": ("Median of the repeats", ("direction",)),

@@ -55,7 +55,7 @@ END = 99
 USES = {2: 1, 4: 2}  # MPI_MODE_RDONLY, MPI_MODE_WRONLY
 ACCESS_MODES = 14
 MOST_PIECES = 20_000_000  # of one process
-FIRST_MOVE = 100  # kinds of accesses, beside those of STEPS
+FIRST_MOVE = 100  # kinds of accesses, beside STEPS
 POINTER = re.compile(r"(read|write)_(shared|ordered)")
 NO_OFFSETS = "a shared file pointer does not say its offsets"
 

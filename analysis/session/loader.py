@@ -37,7 +37,7 @@ PEAK = "peak"  # the tag of tests that measure only the ceilings (benchmarks/pea
 SEED_KEY = "order_seed"  # of a report whose jobs ran in random order
 UNIT, _UNIT = "MiB/s", 4  # of bandwidths, and its place in an entry of `perfvalues`
 
-# Parameters with columns of their own (`call` is method and mode), and the counter of --repeat.
+# Parameters with separate columns (`call` is method and mode), and the counter of --repeat.
 _COLUMNS = {"fs", "pattern", "call", "scale", "processes", "num_tasks", ".repeat_no"}
 SCHEMA = Path(__file__).with_name("report.schema.json")  # of what is used of a report
 _SUCCESS = {"pass", "xpass"}

@@ -46,7 +46,7 @@ mount_all() {
     done
 }
 
-# Second stage: in a name space of its own.
+# Second stage: in a new name space.
 become() {
     local new="$release/root/mnt" drop=()
     mount_all "$new"

@@ -8,7 +8,7 @@
 # --only openmpi (or mpich): the smallest useful root, with one MPI and what Debian
 # has for it. It is not made where the whole one is in place.
 #
-# The packages are those of packages.txt, from the archive of which this
+# The packages are listed in packages.txt, from the archive of which this
 # machine's own are. .local/releases/SUITE/versions.txt has the versions that it
 # found, and missing.txt what the suite does not have. What is in place is left
 # alone, also where the suite has moved on since: remove the folder to have it
@@ -54,7 +54,7 @@ check_able() {
         fail 3 'release.sh: mmdebstrap is missing; run environments/debian/setup.sh --releases'
     ((EUID == 0)) || own=(--user --map-current-user --keep-caps --mount)
     unshare "${own[@]}" -- true 2>/dev/null ||
-        fail 3 "release.sh: $(id -un) may not mount in a name space of its own here, as programs of a release need; run it as root, or allow user name spaces"
+        fail 3 "release.sh: $(id -un) may not mount in a new name space here, as programs of a release need; run it as root, or allow user name spaces"
 }
 
 # The libraries that the suite has for one MPI only or for none, from its source

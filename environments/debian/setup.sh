@@ -46,7 +46,7 @@ packages_of() {
     done
 }
 
-# Prints those of the packages given that are not installed.
+# Prints which of the given packages are not installed.
 missing_of() {
     local present=''
     if command -v dpkg-query >/dev/null; then
@@ -70,7 +70,7 @@ check_owner() {
     for place in "$root" "$local_dir" "$local_dir/setup.lock"; do
         [[ ! -e $place || -w $place ]] || fail 3 \
             "set-up: $(id -un) may not write $place, which belongs to $(stat -c %U -- "$place")." \
-            'Right is a checkout of your own; or, where its owner has run make setup, this one without' \
+            'Use your own checkout; or, where its owner has run make setup, this one without' \
             "set-up: IOGAUGE_OUTPUT=FOLDER $root/.venv/bin/iogauge run"
     done
 }

@@ -7,7 +7,7 @@
 #
 #   source_package.sh [--check] NAME STACK       e.g. pnetcdf mpich
 #
-# SUITE-mpich and SUITE-openmpi are those of another release: started by enter.sh,
+# SUITE-mpich and SUITE-openmpi are of another release: started by enter.sh,
 # it takes that release's sources, compilers and libraries. wheel-MPI-VERSION is
 # the MPI of a wheel (environments/wheels/wheel.sh): hdf5 and pnetcdf.
 #
@@ -30,7 +30,7 @@ declare -rA suites=([pnetcdf]='own bookworm' [cgns]='own sid' [hdf5]=trixie)
 
 build_pnetcdf() {
     # Debian's source has no configure. Suffix names only: plain mpicc is
-    # whichever MPI was installed last. Its tools have a type `bool` of their own, which C23, the
+    # whichever MPI was installed last. Its tools define a type `bool`, which C23, the
     # default of GCC 15, does not allow.
     run_logged "$log" autoreconf -fi
     run_logged "$log" ./configure --prefix="$prefix" \
@@ -207,7 +207,7 @@ get_archive() {
         grep -E "\\.orig\\.tar\\.[a-z0-9]+ [0-9]+ SHA256:" | head -n 1) || return 1
     read -r uri file _ digest <<<"$line"
     cd -- "$work/download"
-    # It checks the sum, which is that of the signed lists.
+    # It checks the sum, which the signed lists have.
     /usr/lib/apt/apt-helper -c "$apt_dir/apt.conf" download-file "${uri//\'/}" "./$file" "$digest" \
         >>"$log" 2>&1 || return 1
     mkdir -- "$work/source"

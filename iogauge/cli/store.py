@@ -20,7 +20,7 @@ from iogauge.common.text import one_line
 from . import formats, options
 
 Row = dict[str, Any]
-# What ends a job; those of this machine end with the session.
+# What ends a job; a job of this machine ends with the session.
 CANCEL = {"slurm.j2": "scancel", "squeue.j2": "scancel", "pbs.j2": "qdel", "torque.j2": "qdel",
           "cobalt.j2": "qdel", "loadleveler.j2": "llcancel"}  # fmt: skip
 

@@ -28,7 +28,7 @@ if(found)
   if(IOKERNEL_CGNS_HAS_MULTI)
     list(APPEND definitions IOKERNEL_CGNS_MULTI=1)
   endif()
-  # Our H5Fopen interposes that of a shared HDF5; with a static one it would be defined twice.
+  # Our H5Fopen interposes the one of a shared HDF5; with a static one it would be defined twice.
   if(NOT "${HDF5_LINK_LIBRARIES};${HDF5_C_LIBRARIES};" MATCHES "hdf5[^;]*\\.a;")
     list(APPEND definitions IOKERNEL_CGNS_METADATA=1)
   endif()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The baseline of a method with a backend: the backend alone, in mode independent, on the same clients and
- * with the same data, between the repeats of the run. It uses a directory of its own, because its file names
+ * with the same data, between the repeats of the run. It uses a separate directory, because its file names
  * are the same. */
 #include "driver/direct.h"
 
@@ -19,7 +19,7 @@ bool io_has_direct(const io_case *what) {
     return backend && !(backend->traits & IO_MOVES_NOTHING);
 }
 
-/* Adds wrong elements to those of the run; the number checked belongs to the sample. */
+/* Adds wrong elements to the run's; the number checked belongs to the sample. */
 static int join(io_world *world, io_found *to, const io_found *from, io_sample *sample) {
     if (!to->check.wrong && from->check.wrong) {
         uint64_t elements = to->check.elements, bytes = to->check.bytes;

@@ -220,7 +220,7 @@ static uint64_t owner_to_read(const io_session *s) {
     io_reader reader = {(uint64_t)w->rank, (uint64_t)w->size, (uint64_t)w->per_node, (uint64_t)w->nodes,
                         s->repeat};
     if (s->what->pattern->owner_to_read) return s->what->pattern->owner_to_read(s->what->state, &reader);
-    /* Prefer the data of another node, otherwise that of another process. */
+    /* Prefer the data of another node, otherwise another process's. */
     return (reader.rank + (reader.nodes > 1 ? reader.per_node : 1)) % reader.size;
 }
 

@@ -190,7 +190,7 @@ static int write_shared(MPI_File f, MPI_Offset o, void *b, int n, MPI_Datatype t
     int code = MPI_File_get_position_shared(f, &pointer);
     return code ? code : MPI_File_write_at(f, o, b, n, t, s);
 }
-/* At the shared pointer: the places follow from those of all calls before. */
+/* At the shared pointer: the places follow from all calls before. */
 static int read_ordered(MPI_File f, MPI_Offset o, void *b, int n, MPI_Datatype t, MPI_Status *s) {
     (void)o;
     return MPI_File_read_ordered(f, b, n, t, s);

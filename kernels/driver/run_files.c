@@ -46,7 +46,7 @@ static void handle_path(io_session *s, const char *path, handle_file *handle) {
     handle(s, path);
 }
 
-/* The files of a step: those of this process, at most `most` of a series, or the shared one if `shared`
+/* The files of a step: this process's own, at most `most` of a series, or the shared one if `shared`
  * assigns it to this process. Process 0 also has the text files. */
 static void handle_step(io_session *s, uint64_t step, bool shared, uint64_t most, handle_file *handle) {
     char path[IO_MAX_PATH];

@@ -58,7 +58,7 @@ typedef struct {
     /* After start. */
     MPI_Comm link;
     int nclients, *clients; /* server: ranks of all clients in `link`, its own first */
-    int nmine;              /* server: number of its own clients; client: number of its servers */
+    int nmine;              /* server: number of its clients; client: number of its servers */
     int *servers;           /* client: their ranks */
     uint64_t piece;
     /* Client. */

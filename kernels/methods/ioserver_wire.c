@@ -4,7 +4,7 @@
 
 #include "methods/ioserver.h"
 
-/* Layout: path, schema, dimensions, data sets, then all their names and those of the attributes, in this
+/* Layout: path, schema, dimensions, data sets, then all their and the attributes' names, in this
  * order, each with its 0. Client and server are the same program. */
 typedef struct {
     char *at; /* NULL: only counts */

@@ -65,7 +65,7 @@ static int option(void *state, int letter, const char *value, io_error *error) {
     return 0;
 }
 
-/* Planes of a process: all of its own zone, or its share of the block. */
+/* Planes of a process: all of its zone, or its share of the block. */
 static void planes_of(const structured *s, uint64_t owner, uint64_t *start, uint64_t *count) {
     if (s->one_block)
         io_split(s->edge[Z], s->processes, owner, start, count);

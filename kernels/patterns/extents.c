@@ -245,8 +245,8 @@ static int make_small(extents *s, io_error *error) {
 }
 
 /* Programs write one member of their particles after another like this: a call's data is interleaved with
- * that of other calls, and a library that writes back more than it was given must preserve those. Each
- * process has a block of the rows. */
+ * other calls' data, which a library that writes back more than it was given must preserve. Each process has
+ * a block of the rows. */
 static int make_columns(extents *s, io_error *error) {
     const uint64_t n = s->processes, rows = s->columns[0], *widths = s->columns + 1;
     uint64_t sum, all;

@@ -103,7 +103,7 @@ void ramses_build_schema(ramses *s);
 void ramses_schema(const void *state, uint64_t step, io_schema *schema);
 /* The index of a process's first grid on a level, among all grids. */
 uint64_t ramses_grid_start(const ramses *s, int level, uint64_t owner);
-/* A process's header: that of its own file, or the common section on process 0 and this process's rows of
+/* A process's header: its own file's, or the common section on process 0 and this process's rows of
  * section 2. Its parts, and its size in bytes. */
 int ramses_header_parts(const ramses *s, uint64_t owner, io_part *out);
 uint64_t ramses_header_bytes(const ramses *s, uint64_t owner);

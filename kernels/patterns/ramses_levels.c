@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* Additional grids of the size model, besides those of the levels. */
+/* Additional grids of the size model, besides the levels' own. */
 #define EXTRA_GRIDS 26
 
 /* One of this many processes has refined grids. */
@@ -12,7 +12,7 @@
 /* Up to this many processes have an entry each in `before`. */
 #define STRIDES 65536
 
-/* The grids that a process holds on a level are those of one to three boxes (windows), which may cross the
+/* The grids that a process holds on a level are one to three boxes (windows), which may cross the
  * border of the periodic box: its domain with one layer; and of the second layer some whole rows, and a part
  * of one. */
 typedef struct {

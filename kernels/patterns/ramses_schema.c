@@ -111,7 +111,7 @@ uint64_t ramses_grid_start(const ramses *s, int level, uint64_t owner) {
     return start;
 }
 
-/* The header of a process: that of its own file, or the common section on process 0 and the process's rows of
+/* The header of a process: its own file's, or the common section on process 0 and the process's rows of
  * the next one. */
 int ramses_header_parts(const ramses *s, uint64_t owner, io_part *out) {
     int n = s->own_files && s->kind->counted ? s->first_grid_set - 1 : s->first_grid_set;

@@ -54,7 +54,7 @@ static int option(void *state, int letter, const char *value, io_error *error) {
     return io_parse_grid("--procs-grid", value, s->procs, error);
 }
 
-/* Names, shapes and the largest block, that of process 0. */
+/* Names, shapes and the largest block: process 0's. */
 static void build_schema(s3d *s) {
     static const char *const dim_names[DIMS] = {"x", "y", "z", "nsc", "three"};
     static const struct {

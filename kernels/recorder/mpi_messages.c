@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages, and what completes them. Those of communicators whose identity all of its processes know are
- * recorded with their partner, communicator and tag; analysis/blame/order.py matches them. Of others it is
- * only recorded that they may order. */
+/* Messages, and what completes them. If all processes of the communicator know its identity, they
+ * are recorded with partner, communicator and tag; analysis/blame/order.py matches them. Of others it is only
+ * recorded that they may order. */
 #include "mpi_messages.h"
 
 #include <stdlib.h>
@@ -26,8 +26,7 @@ void message_passed(int kind, MPI_Comm comm, int other, int tag, int result, dou
         recorder_unlock();
     }
     if (!message_wanted(result) || other == MPI_PROC_NULL) return;
-    int64_t key =
-        message_key(comm, tag); /* none between two groups, where `other` may be no rank of its own */
+    int64_t key = message_key(comm, tag); /* none between two groups, where `other` may be no rank of ours */
     int process = !key ? -2 : other == ALL_OTHERS ? -1 : message_process(comm, other);
     if (process < -1) {
         message_ordered(kind == EVENT_SEND ? OUT : IN, result, start);

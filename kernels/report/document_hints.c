@@ -74,7 +74,7 @@ json_t *io_ignored_hints(const json_t *asked, const json_t *sources, const json_
     json_t *ignored = json_array(), *value;
     const char *name, *key;
     json_object_foreach((json_t *)(uintptr_t)asked, name, value) {
-        /* The hints in effect are those of the first file, which is written: hints for reading only are
+        /* The hints in effect are the first file's, which is written: hints for reading only are
          * skipped. */
         if (io_hint_direction(name, &key) == IO_HINT_OF_READING) continue;
         const char *source = json_string_value(json_object_get(sources, name));

@@ -65,7 +65,7 @@ static void check_level(const ramses_levels *l, int level, uint64_t owner) {
     CHECK(more <= (level == BASE - 1 ? 52 : 0), "%" PRIu64 " extra grids", more);
 }
 
-/* Refined grids have fathers, and fathers' neighbors, in the file of their own process. */
+/* Refined grids have fathers, and fathers' neighbors, in their process's file. */
 static void check_refined(const ramses_levels *l, int level, uint64_t owner) {
     ramses_box fine = ramses_part_of(l, level, owner), coarse = ramses_part_of(l, level - 1, owner);
     for (int d = 0; d < 3 && ramses_grids(l, level, owner); d++) {

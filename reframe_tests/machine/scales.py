@@ -7,7 +7,7 @@ from dataclasses import dataclass
 # `iogauge run` runs the quick calls at this scale.
 QUICK_SCALE = "laptop"
 
-# Those of the documents, but for the smoke runs of their experiments.
+# Scales of the documents, but for the smoke runs of their experiments.
 OF_DOCUMENTS = re.compile(r"paper.*|example")
 
 

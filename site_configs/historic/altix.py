@@ -35,7 +35,7 @@ batch = common.partition(
     },
     nodes=1,
     # To PBS this one image is one node: a job that has it alone asks for all of the machine. Others
-    # ask for memory, else they get that of their processors' boards: 2 GB for each.
+    # ask for memory, else they get what their processors' boards have: 2 GB for each.
     exclusive=False,
     memory=2048 * CORES,
 )

@@ -31,7 +31,7 @@ def test_set_up_in_anothers_checkout(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 3, done.stderr
     assert f"may not write {place}, which belongs to root" in done.stderr
-    assert "Right is a checkout of your own" in done.stderr
+    assert "Use your own checkout" in done.stderr
     assert "Permission denied" not in done.stderr
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Documents, help and messages are in plain English: none has a phrase of
-tests/data/phrases-to-avoid.txt."""
+"""Documents, help, messages and the comments of C and shell are in plain English: none has a phrase
+of tests/data/phrases-to-avoid.txt."""
 
 from __future__ import annotations
 
@@ -54,6 +54,26 @@ def test_messages_are_plain(folder: str) -> None:
     wrong = [(path.name, found[0]) for path in sources for text in messages(path)
              for found in FOUND.finditer(text)]  # fmt: skip
     assert not wrong, "another phrase is plainer"
+
+
+# A comment's lines begin with its mark.
+COMMENTED = re.compile(FOUND.pattern.replace(r"\s+", r"[\s*#]+"), re.I)
+
+
+@pytest.mark.parametrize("end", ["c", "h", "def", "cmake", "sh"])
+def test_comments_of_c_and_shell_are_plain(end: str) -> None:
+    sources = [
+        path
+        for folder in ("kernels", "environments", "containers", "tools", "reframe_tests")
+        for path in (ROOT / folder).rglob(f"*.{end}")
+    ]
+    wrong = [
+        (str(path.relative_to(ROOT)), found[0])
+        for path in sources
+        for found in COMMENTED.finditer(path.read_text())
+    ]
+    assert sources and not wrong, "another phrase is plainer"
+    assert COMMENTED.search("a file of its\n * own")
 
 
 def test_the_list_is_read() -> None:
