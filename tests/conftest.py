@@ -18,9 +18,12 @@ import pytest
 from iogauge.measure import sites
 from tests.reframe_session import ROOT, Session, reframe
 
-# No test depends on speed or chance: hypothesis would fail an example that takes longer than 0.2 s,
-# and choose others each time.
-hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
+# No test depends on speed or chance: hypothesis would fail examples that take long, or long to be
+# made, and choose others each time.
+hypothesis.settings.register_profile(
+    "repeatable", deadline=None, derandomize=True, database=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)  # fmt: skip
 hypothesis.settings.load_profile("repeatable")
 
 

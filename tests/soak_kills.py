@@ -167,7 +167,7 @@ class Soak:
                 break
             chosen = _all(ours(self.token))
         process.wait()
-        deadline = time.monotonic() + PATIENCE + JOBS_PATIENCE
+        deadline = time.monotonic() + PATIENCE + JOBS_PATIENCE + 120  # of a busy machine
         while (left := ours(self.token)) and time.monotonic() < deadline:
             time.sleep(0.1)
         for one in left:

@@ -55,9 +55,9 @@ def test_a_long_answer_comes_whole() -> None:
 def test_an_interrupt_of_this_process_alone_ends_both() -> None:
     """Nobody reads the other's answer then, which may be longer than a pipe holds."""
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.2)
     try:
         with pytest.raises(KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
             apart("sum", wait, 600)
     finally:
         signal.signal(signal.SIGALRM, before)

@@ -148,9 +148,9 @@ with lock.measuring("killed", [Path(sys.argv[1])]) as handles:
         cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     job = int(line(first))
-    first.kill()
     second = hold("next", tmp_path / "lock")
     assert line(second).startswith("waiting for killed, process")
+    first.kill()
     assert line(second) == "held"
     assert not processes.of_session(job)
     second.communicate("")

@@ -177,26 +177,26 @@ def test_a_partition_without_nodes_is_left_out_and_told(tmp_path: Path) -> None:
     assert "\n# partition new has no nodes: left out\n" in text and '"new"' not in text
 
 
+@pytest.mark.parametrize(
+    ("asked", "beside", "code", "patience", "why"),
+    [
+        ("sinfo", "sbatch", "echo a >&2; echo 'no controller' >&2; exit 1", 600.0, "no controller"),
+        ("qstat", "qsub", "exec /bin/sleep 600", 0.2, "no answer within 0 s"),
+    ],
+)
 def test_the_real_commands_are_asked_and_waited_for_a_while(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    asked: str, beside: str, code: str, patience: float, why: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
     """With commands on the PATH: one that fails, one that hangs."""
-    for name, code in (
-        ("sinfo", "echo first >&2; echo 'no controller' >&2; exit 1"),
-        ("qstat", "exec sleep 60"),
-        ("sbatch", "exit 0"),
-        ("qsub", "exit 0"),
-    ):
-        (tmp_path / name).write_text(f"#!/bin/sh\n{code}\n")
+    for name, script in ((asked, code), (beside, "exit 0")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
         (tmp_path / name).chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
-    monkeypatch.setattr("iogauge.measure.new_site.machine.PATIENCE", 0.2)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("iogauge.measure.new_site.machine.PATIENCE", patience)
     found = schedulers.find(Machine())
     assert found.back_end == "local.j2"
-    assert found.remarks == [
-        "sinfo is there, but does not answer: no controller",
-        "qstat is there, but does not answer: no answer within 0 s",
-    ]
+    assert found.remarks == [f"{asked} is there, but does not answer: {why}"]
 
 
 def test_a_partition_has_the_numbers_of_its_smallest_node() -> None:

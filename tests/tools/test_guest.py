@@ -28,19 +28,20 @@ def program(code: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("code", "found"),
+    ("code", "seconds", "found"),
     [
-        (f"print({guest.PROBE!r})", "kvm"),  # it came up, and said so
-        ("raise SystemExit(1)", "tcg,thread=multi"),  # /dev/kvm opens, and QEMU ends
-        ("import time; time.sleep(60)", "tcg,thread=multi"),  # the guest stands still
+        (f"print({guest.PROBE!r})", 600, "kvm"),  # it came up, and said so
+        ("raise SystemExit(1)", 600, "tcg,thread=multi"),  # /dev/kvm opens, and QEMU ends
+        ("import time; time.sleep(600)", 2, "tcg,thread=multi"),  # the guest stands still
     ],
 )
 def test_kvm_is_taken_where_a_guest_comes_up(
-    code: str, found: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+    code: str, seconds: int, found: str,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
     monkeypatch.setattr(guest.os, "access", lambda *_: True)
     monkeypatch.setattr(guest, "machine", lambda *_: program(code))
-    monkeypatch.setattr(guest, "PROBE_SECONDS", 2)
+    monkeypatch.setattr(guest, "PROBE_SECONDS", seconds)
     assert guest.accelerator(LINUX, Path("none")) == found
     assert ("slower" in capsys.readouterr().out) == (found != "kvm")
 

@@ -42,8 +42,8 @@ def test_a_failure_hides_nothing(place: Path) -> None:
     assert "bad speaks" in said and "good speaks" in said
     last = [line.split() for line in said.splitlines()[-3:]]
     assert last[0] == ["part", "result", "min:s"]
-    assert last[1] == ["bad", "FAILED", "0:00"]
-    assert last[2] == ["good", "passed", "0:00"]
+    assert last[1][:2] == ["bad", "FAILED"] and last[2][:2] == ["good", "passed"]
+    assert all(re.fullmatch(r"\d+:[0-5]\d", row[2]) for row in last[1:])
 
 
 def test_all_well(place: Path) -> None:

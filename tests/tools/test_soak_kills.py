@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import uuid
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ def test_nothing_is_lost_and_nothing_left(tmp_path: Path) -> None:
     words = ["--kills", "2", "--ingest-kills", "15", "--work", str(tmp_path / "work")]
     done = subprocess.run(
         [sys.executable, "-m", "tests.soak_kills", *words, "--only", "ReFrame", "tree"],
-        cwd=ROOT, text=True, capture_output=True, check=False, timeout=900,
+        cwd=ROOT, text=True, capture_output=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     rows = [line for line in done.stdout.splitlines() if "KILL" in line]
@@ -48,10 +49,11 @@ def test_each_kind_of_loss_fails(what: str) -> None:
 
 
 def test_what_left_its_parent_and_session_is_found() -> None:
-    environment = {**os.environ, soak_kills.TOKEN: "a-token"}
+    token = str(uuid.uuid4())  # these tests may run twice on a machine
+    environment = {**os.environ, soak_kills.TOKEN: token}
     command = ["setsid", "--fork", "sleep", "1000"]
     subprocess.run(command, env=environment, check=True)
-    while "sleep 1000" not in (found := ours("a-token")).values():
+    while "sleep 1000" not in (found := ours(token)).values():
         assert found  # it is setsid still
     assert len(found) == 1 and not ours("another")
     for number in found:
@@ -62,12 +64,13 @@ def test_what_left_its_parent_and_session_is_found() -> None:
 def test_what_is_just_loading_its_program_is_found() -> None:
     """A chain of programs in one process, each of which loads the next: it is always there."""
     chain = 'n=$1; [ "$n" -gt 0 ] && exec sh -c "$0" "$0" $((n - 1)); exec sleep 1000'
-    environment = {**os.environ, soak_kills.TOKEN: "a-chain"}
+    token = str(uuid.uuid4())
+    environment = {**os.environ, soak_kills.TOKEN: token}
     process = subprocess.Popen(["sh", "-c", chain, chain, "2000"], env=environment)
     try:
         seen, words = 0, ""
         while words != "sleep 1000":
-            found = ours("a-chain")
+            found = ours(token)
             assert list(found) == [process.pid], f"look {seen + 1}"
             seen, words = seen + 1, found[process.pid]
     finally:
