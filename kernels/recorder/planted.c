@@ -62,9 +62,10 @@ int iogauge_take_back(void *element, uint64_t size) {
     return 1;
 }
 
-/* IOGAUGE_TRACE_FLIP: each process changes a bit of a file that it has written, at this place and its rank,
- * modulo the file's size; not if that is the byte that it left there, as twice would undo it. A forked child,
- * which shares files and rank with its parent, changes none. */
+/* IOGAUGE_TRACE_FLIP: each process changes a byte of a file that it has written, at this place and its rank,
+ * modulo the file's size. A file may be closed several times, and its next one may hold any value there: after
+ * n changes the byte is its value XOR 3n, so that none undoes others, nor one bit of iogauge_plant(). A forked
+ * child, which shares files and rank with its parent, changes none. */
 void recorder_flip(record *file) {
     const char *where = getenv("IOGAUGE_TRACE_FLIP"), *path = file->path;
     if (!where || recorder_state()->forked) return;
@@ -75,17 +76,17 @@ void recorder_flip(record *file) {
     ssize_t (*put)(int, const void *, size_t, off_t) =
         (ssize_t (*)(int, const void *, size_t, off_t))recorder_next("pwrite");
     int (*end)(int) = (int (*)(int))recorder_next("close");
-    unsigned char byte;
+    unsigned char byte, bits = (unsigned char)(3 * file->changes ^ 3 * (file->changes + 1));
     int fd = begin(path, O_RDWR);
     off_t size = fd < 0 ? 0 : end_of(fd, 0, SEEK_END);
     uint64_t place = strtoull(where, NULL, 10) + (uint64_t)recorder_state()->rank;
     off_t at = size > 0 ? (off_t)(place % (uint64_t)size) : 0;
     bool done = size > 0 && get(fd, &byte, 1, at) == 1;
-    if (done && !(file->flipped && byte == file->left)) {
-        file->left = byte ^ 1;
-        file->flipped = done = put(fd, &file->left, 1, at) == 1;
-    }
-    if (!done) fprintf(stderr, "iogauge recorder: no bit of %s was changed\n", path);
+    byte = done ? byte ^ bits : 0;
+    if (done && put(fd, &byte, 1, at) == 1)
+        file->changes++;
+    else
+        fprintf(stderr, "iogauge recorder: no bit of %s was changed\n", path);
     if (fd >= 0) end(fd);
 }
 

@@ -64,8 +64,7 @@ typedef struct record {
     char *path;
     int module, last_io;
     bool locked, unflushed, nfs;
-    bool flipped;       /* by recorder_flip(), */
-    unsigned char left; /* which left this byte */
+    unsigned changes; /* by recorder_flip() */
     int64_t called[OPERATIONS];
     int64_t counter[POSIX_COUNTERS]; /* MPI-IO has fewer */
     double time[TIME_COUNTERS];
