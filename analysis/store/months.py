@@ -20,9 +20,11 @@ import os
 import uuid
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from iogauge.common import lock
 
 from . import files
 from .files import MONTHS, RECORDS
@@ -56,6 +58,7 @@ def locked(path: Path) -> Iterator[bool]:
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock.note(handle, "iogauge store")
         except OSError:
             yield False
         else:
@@ -66,17 +69,18 @@ def locked(path: Path) -> Iterator[bool]:
 
 def hold(store: Path) -> int | None:
     """While the returned file is open, nothing that a reader sees is removed. None if that cannot
-    be: in a store without a month's file, or on a file system without locks."""
-    try:
-        handle = os.open(store / READERS, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH)
-    except OSError:
-        os.close(handle)
-        return None
-    return handle
+    be: in a store without a month's file, or on a file system without locks. Raises TimeoutError
+    if a compaction does not end."""
+    with ExitStack() as opened:
+        try:
+            handle = os.open(store / READERS, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return None
+        opened.callback(os.close, handle)
+        if not lock.wait(handle, store / READERS, lock.to_stderr, how=fcntl.LOCK_SH):
+            return None
+        opened.pop_all()
+        return handle
 
 
 def due(store: Path) -> list[Path]:

@@ -50,11 +50,16 @@ new_log() {
 }
 
 # wait_for_lock FD WHAT: two at once would undo each other's work. Children hold
-# the lock too, so what a killed run left behind is waited for. FD is open.
+# the lock too, so what a killed run left behind is waited for. FD is open to
+# append; the file says who holds it.
 wait_for_lock() {
+    local file="/dev/fd/$1"
     # Without flock (not Linux) there is no protection, but all else works.
     command -v flock >/dev/null || return 0
-    flock -n "$1" && return 0
-    say "waiting for another $2 in this checkout to end"
-    flock "$1"
+    if ! flock -n "$1"; then
+        say "waiting for another $2 in this checkout to end: $(cat "$file")"
+        flock -w "${IOGAUGE_LOCK_SECONDS:-86400}" "$1" ||
+            fail 1 "no lock within IOGAUGE_LOCK_SECONDS: $(cat "$file")"
+    fi
+    printf '%s\n' "process $$ on $(uname -n), since $(date)" >"$file"
 }

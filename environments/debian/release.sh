@@ -171,7 +171,7 @@ make_release() {
     [[ -z $only ]] || cost='2 minutes; 0.2 GB to download, 0.8 GB on disk'
     check_able
     mkdir -p -- "$local_dir/releases"
-    exec 7>"$local_dir/releases/$suite.lock"
+    exec 7>>"$local_dir/releases/$suite.lock"
     wait_for_lock 7 "making of release $suite"
     if in_place; then
         return 0

@@ -288,7 +288,7 @@ main() {
     exec </dev/null
     unset PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX
     mkdir -p -- "$local_dir"
-    exec 9>"$local_dir/setup.lock"
+    exec 9>>"$local_dir/setup.lock"
     wait_for_lock 9 set-up
     if [[ $system == yes ]] && ! command -v dpkg-query >/dev/null; then
         check_programs

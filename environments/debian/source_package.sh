@@ -275,7 +275,7 @@ main() {
     fi
     [[ $check == no ]] || return 1
     mkdir -p -- "$local_dir"
-    exec 8>"$local_dir/build.lock"
+    exec 8>>"$local_dir/build.lock"
     wait_for_lock 8 'build of a library'
     in_place || build
 }

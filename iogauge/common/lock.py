@@ -42,7 +42,7 @@ def measuring(
 ) -> Iterator[list[int]]:
     """Hold all of `paths`; waits for each. Gives the open files. `always`: nobody may do this at
     the same time. Raises TimeoutError."""
-    say = say or (lambda text: print(text, file=sys.stderr, flush=True))
+    say = say or to_stderr
     anyway = "" if always else f"; {ESCAPE}=1 measures at the same time"
     handles: list[int] = []
     with ExitStack() as held:
@@ -50,9 +50,14 @@ def measuring(
             handle = _open(path)
             if handle is not None:
                 held.callback(os.close, handle)
-                _take(handle, path, what, say, anyway)
+                if wait(handle, path, say, anyway):
+                    note(handle, what)
                 handles.append(handle)
         yield handles
+
+
+def to_stderr(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def _open(path: Path) -> int | None:
@@ -67,15 +72,18 @@ def _open(path: Path) -> int | None:
     return None
 
 
-def _take(handle: int, path: Path, what: str, say: Callable[[str], None], anyway: str) -> None:
+def wait(
+    handle: int, path: Path, say: Callable[[str], None], anyway: str = "", how: int = fcntl.LOCK_EX
+) -> bool:
+    """Hold the lock of an open file; False on a file system without locks."""
     told, began = None, time.monotonic()
     limit = os.environ.get(LIMIT) or SECONDS
     if not limit.isdecimal():
         raise OSError(errno.EINVAL, f"{limit!r}: expected seconds, such as {SECONDS}", LIMIT)
     while True:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            break
+            fcntl.flock(handle, how | fcntl.LOCK_NB)
+            return True
         except BlockingIOError:
             text = os.pread(handle, 300, 0).decode(errors="replace")
             holder = "".join(c for c in text if c.isprintable()) or "another process"
@@ -87,7 +95,11 @@ def _take(handle: int, path: Path, what: str, say: Callable[[str], None], anyway
                 raise TimeoutError(errno.ETIMEDOUT, why, str(path)) from None
             time.sleep(PAUSE)
         except OSError:
-            return  # a file system without locks
+            return False
+
+
+def note(handle: int, what: str) -> None:
+    """Who holds it, in the file."""
     if (held := os.pread(handle, 300, 0)) and b", process " not in held:
         return  # a user's file of this name
     since = time.strftime("%Y-%m-%d %H:%M:%S")

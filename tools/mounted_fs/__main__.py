@@ -13,7 +13,6 @@ Everything happens in new namespaces, which the kernel ends with this program.
 """
 
 import argparse
-import fcntl
 import json
 import os
 import shutil
@@ -27,6 +26,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from iogauge.common import lock
 from iogauge.common.paths import ROOT
 from tools.mounted_fs import in_guest
 from tools.mounted_fs import processes as fs_processes
@@ -90,12 +90,7 @@ def work_folder(output: Path) -> Iterator[Path]:
     """An empty folder below `output`, which is emptied first, and this one removed afterwards."""
     output.mkdir(parents=True, exist_ok=True)
     (output / fs_processes.MARK).touch()
-    with (output / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            print("waiting for another test-fs in this checkout to end", flush=True)
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    with lock.measuring("test-fs", [output / "lock"], always=True):
         for old in output.iterdir():
             if old.is_dir():
                 remove(old)  # an earlier session's results, too
