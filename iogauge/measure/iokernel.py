@@ -115,7 +115,8 @@ class Ended:
     @cached_property
     def _judged(self) -> tuple[Kind, str]:
         if self.status is None and (self.document or {}).get("status") != "hung":
-            return "late", f"no end after {self.seconds:.0f} s"
+            kept = f"; {self.outlived} processes did not end by SIGKILL" if self.outlived else ""
+            return "late", f"no end after {self.seconds:.0f} s{kept}"
         return judge(self.status, self.document, self.stderr + self.stdout)
 
     @property
@@ -151,9 +152,8 @@ def judge(status: int | None, document: Document | None, said: str) -> tuple[Kin
 
 
 def _line(said: str, words: str) -> str:
-    return next(
-        (one_line(line.strip(), LONGEST) for line in said.splitlines() if words in line), ""
-    )
+    lines = (line.strip() for line in said.splitlines() if words in line)
+    return one_line(next(lines, ""), LONGEST)
 
 
 def _reason(said: str) -> str:
@@ -203,7 +203,8 @@ def execute(
                 late(process.pid)
         finally:
             took = time.monotonic() - began
-            _end(process, mark, signal.SIGTERM if status is None else signal.SIGKILL)
+            left = _end(process, mark, signal.SIGTERM if status is None else signal.SIGKILL)
+            outlived = max(outlived, left)
             if guard:
                 guard.forget(process.pid)
         texts = []
@@ -231,9 +232,11 @@ def _wait(process: subprocess.Popen[bytes], mark: str, seconds: float) -> int:
     return len(alive)
 
 
-def _end(process: subprocess.Popen[bytes], mark: str, first: signal.Signals) -> None:
-    """End all processes of a run, first with SIGTERM so that the launcher can clean up."""
+def _end(process: subprocess.Popen[bytes], mark: str, first: signal.Signals) -> int:
+    """End all processes of a run, first with SIGTERM so that the launcher can clean up. The number
+    of those that outlive SIGKILL: they wait in the operating system, and are not waited for."""
     for number in (first, signal.SIGKILL):
         send(number, lambda: _alive(process.pid, mark))
-        _wait(process, mark, POLITE)
-    process.wait()
+        left = _wait(process, mark, POLITE)
+    process.poll()
+    return left
