@@ -46,10 +46,8 @@ def _direction(where: str, side: Json, payload: int, steps: int) -> Iterator[str
     right = payload / seconds / MIB if seconds else math.inf
     slack = rough * right + (LAST_DECIMAL if rough else 0)
     if not _near(bandwidth, right, slack):
-        yield (
-            f"{where}: the bandwidth is {bandwidth:.6g} MiB/s, but payload / seconds "
-            f"({payload} bytes in {seconds:.6g} s) is {right:.6g}"
-        )
+        other = f"payload / seconds ({payload} bytes in {seconds:.6g} s) is {right:.6g}"
+        yield f"{where}: the bandwidth is {bandwidth:.6g} MiB/s, but {other}"
     if not known(side):
         return
     phases = side["phases"]

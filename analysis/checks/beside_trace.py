@@ -50,10 +50,8 @@ def _planted(document: Json, folder: Path) -> Iterator[str]:
         wanted = document["payload"]["bytes"] * (2 if sample.get("direct") else 1)
         size = sum(one[0] for one in here)
         if size != wanted:
-            yield (
-                f"{place}: expected wrong bytes planted among the {wanted} bytes that were read, "
-                f"but the verification looked at {size}"
-            )
+            among = f"the {wanted} bytes read, but the verification looked at {size}"
+            yield f"{place}: expected wrong bytes planted among {among}"
         for _, planted, noticed in here:
             if noticed < planted:
                 yield f"{place}: expected {planted} planted wrong bytes noticed, found {noticed}"
@@ -146,7 +144,6 @@ def _hints(document: Json, folder: Path) -> Iterator[str]:
             least = min(files, 1) if document["system"].get("io_processes") else files
             given = sum(opens[f"given-{direction}", key, value] for value in values)
             if given < least and only in ("", direction) and not key.startswith("hdf5_"):
-                yield (
-                    f"hint {hint}={asked['hints'][hint]}, {direction}: expected in at least "
-                    f"{least} calls of MPI_File_open, found in {given}"
-                )
+                calls = f"{least} calls of MPI_File_open, found in {given}"
+                what = f"hint {hint}={asked['hints'][hint]}, {direction}"
+                yield f"{what}: expected in at least {calls}"

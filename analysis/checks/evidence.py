@@ -64,10 +64,8 @@ def against_the_clock(document: Json, outside: Outside) -> Iterator[str]:
     """Complain of times longer than the job, or from another day."""
     total = sum(_all_seconds(document, sample) for sample in document["samples"])
     if not fits(total, outside.seconds):
-        yield (
-            f"the result's times add up to {total:.6g} s, "
-            f"but the job ended within {outside.seconds:.6g} s"
-        )
+        ended = f"the job ended within {outside.seconds:.6g} s"
+        yield f"the result's times add up to {total:.6g} s, but {ended}"
     if outside.clock_was_set:
         return
     slack = SECONDS if outside.local else SKEW
@@ -132,19 +130,16 @@ def spans_and_seconds(document: Json) -> Iterator[str]:
                 continue
             room = sum(entry["end"] - entry["begin"] for entry in spans)
             if not fits(sample[direction]["seconds"], room):
-                yield (
-                    f"repeat {number}, {direction}: {sample[direction]['seconds']:.6g} s, "
-                    f"but its phases were {room:.6g} s from beginning to end"
-                )
+                said = f"repeat {number}, {direction}: {sample[direction]['seconds']:.6g} s"
+                yield f"{said}, but its phases were {room:.6g} s from beginning to end"
     for number, sample in enumerate(document["samples"][:-1]):
         ends = [entry["end"] for side, _ in SIDES for entry in found[number, side]]
         begins = [entry["begin"] for side, _ in SIDES for entry in found[number + 1, side]]
-        between = _beside_seconds(document, sample)
-        if ends and begins and not fits(between, min(begins) - max(ends)):
-            yield (
-                f"repeat {number}: the ceilings (and direct writing) would have taken "
-                f"{between:.6g} s, but the next repeat began {min(begins) - max(ends):.6g} s later"
-            )
+        took = _beside_seconds(document, sample)
+        if ends and begins and not fits(took, between := min(begins) - max(ends)):
+            said = "the ceilings (and direct writing) would have taken"
+            later = f"the next repeat began {between:.6g} s later"
+            yield f"repeat {number}: {said} {took:.6g} s, but {later}"
 
 
 def against_the_caches(document: Json, outside: Outside | None) -> Iterator[str]:
@@ -170,7 +165,5 @@ def against_the_caches(document: Json, outside: Outside | None) -> Iterator[str]
         (" of the ceilings", beside * ceiling_bytes(document), outside.ceilings_read),
     ):
         if found is not None and wanted >= LEAST_READ and found < COLD * wanted:
-            yield (
-                f"caches are said to be 'dropped', but of {wanted} bytes{what} only {found} were "
-                "read from storage"
-            )
+            few = f"of {wanted} bytes{what} only {found} were read from storage"
+            yield f"caches are said to be 'dropped', but {few}"

@@ -150,26 +150,19 @@ def _reach(document: Json, log: Log, mine: list[FileTrace]) -> Iterator[str]:
         yield f"only {places} bytes of the files can have been read, the payload is {payload}"
     size = document.get("file_bytes")
     headers = max(0, size - payload) if size is not None else None
-    for file in mine:
-        last = file.count("MAX_BYTE_WRITTEN") - (headers or 0)
-        if (
-            headers is not None
-            and file.count("BYTES_WRITTEN", "BYTES_READ")
-            and (file.count("MAX_BYTE_READ") < last)
-        ):
-            what = f"up to byte {file.count('MAX_BYTE_READ')}, and written up to {last + headers}"
-            yield f"{_name(file)} was read only {what}"
+    for file in mine if headers is not None else ():
+        read, written = file.count("MAX_BYTE_READ"), file.count("MAX_BYTE_WRITTEN")
+        if file.count("BYTES_WRITTEN", "BYTES_READ") and read < written - (headers or 0):
+            yield f"{_name(file)} was read only up to byte {read}, and written up to {written}"
             return
     covered: dict[str, list[Any]] = defaultdict(list)
     paths = {file.path for file in mine}
     for one in log.segments:
         if one.module == "POSIX" and one.path in paths:
             covered[one.path] += one.reads
-    different = sum(int((end - begin).sum()) for begin, end in map(_union, covered.values()))
-    if any(one.reads or one.writes for one in log.segments) and different < payload:
-        yield (
-            f"the accesses of the trace read {different} different bytes, the payload is {payload}"
-        )
+    found = sum(int((end - begin).sum()) for begin, end in map(_union, covered.values()))
+    if any(one.reads or one.writes for one in log.segments) and found < payload:
+        yield f"the accesses of the trace read {found} different bytes, the payload is {payload}"
 
 
 def _union(accesses: list[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -263,10 +256,8 @@ def _ceilings(document: Json, files: list[FileTrace]) -> Iterator[str]:
 def _quick(what: str, files: list[FileTrace], seconds: float, side: str) -> Iterator[str]:
     most = _longest(files, side)
     if not fits(most, seconds, WITHIN):
-        yield (
-            f"{what}: to {side}, a process spent {most:.6g} s in calls, "
-            f"but the result says {seconds:.6g} s in all"
-        )
+        spent = f"{what}: to {side}, a process spent {most:.6g} s in calls"
+        yield f"{spent}, but the result says {seconds:.6g} s in all"
 
 
 def _unflushed(

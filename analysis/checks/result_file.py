@@ -8,15 +8,19 @@ from typing import Any
 
 from iogauge.common import document
 
+MOST = 9  # complaints of a message
+
 
 class Wrong(Exception):
     """The run is wrong; the text says why in one line."""
 
 
 def refuse(complaints: Iterable[str]) -> None:
-    """Raises `Wrong` with the first one."""
-    for complaint in complaints:
-        raise Wrong(complaint)
+    """Raises `Wrong` with all of them, each once."""
+    found = list(dict.fromkeys(complaints))
+    more = [f"and {len(found) - MOST} more"] if len(found) > MOST else []
+    if found:
+        raise Wrong("; ".join([*found[:MOST], *more]))
 
 
 def load(path: Path) -> dict[str, Any]:

@@ -6,8 +6,9 @@ Pure functions on plain values, without ReFrame, so that a test can pass any doc
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -56,14 +57,16 @@ class Expected:
 
 
 def check(document: dict[str, Any], expected: Expected) -> None:
-    """Raises `Wrong` with the first thing not as expected; mismatched bytes come first."""
+    """Raises `Wrong` with what is not as expected; of a run that failed, or with wrong bytes, only
+    that, as the rest follows from it."""
     try:
+        refuse(_failed(document))
         refuse(_complaints(document, expected))
     except (KeyError, TypeError, IndexError) as error:
         raise Wrong(f"the result document lacks a part: {error!r}") from error
 
 
-def _complaints(document: dict[str, Any], expected: Expected) -> Iterator[str]:
+def _failed(document: dict[str, Any]) -> Iterator[str]:
     verification = document.get("verification") or {}
     if verification.get("first"):
         wrong = first_mismatch(verification)
@@ -72,6 +75,9 @@ def _complaints(document: dict[str, Any], expected: Expected) -> Iterator[str]:
         why = one_line(str(document.get("error") or "no reason given"))
         yield f"status {document['status']!r}: {why}"
 
+
+def _complaints(document: dict[str, Any], expected: Expected) -> Iterator[str]:
+    verification = document["verification"]
     verdict = verification["verdict"]
     if verdict != expected.verdict:
         yield f"verification says {verdict!r}, not {expected.verdict!r}"
@@ -100,19 +106,14 @@ def _stored(document: dict[str, Any]) -> Iterator[str]:
 def _not_as_asked(document: dict[str, Any], expected: Expected) -> Iterator[str]:
     asked = document["asked"]
     wanted = {
-        "asked.pattern": (document["asked"]["pattern"], expected.pattern),
-        "asked.method": (document["asked"]["method"], expected.method),
-        "asked.mode": (document["asked"]["mode"], expected.mode),
         "system.processes": (document["system"]["processes"], expected.processes),
         "number of samples": (len(document["samples"]), expected.repeats),
         "payload.bytes": (document["payload"]["bytes"], expected.payload_bytes),
     }
-    of_asked = {"steps": expected.steps, "repeats": expected.repeats, "fsync": expected.fsync}
-    wanted |= {
-        f"asked.{name}": (asked.get(name), right)
-        for name, right in of_asked.items()
-        if right is not None
-    }
+    for name in ("pattern", "method", "mode", "steps", "repeats", "fsync"):
+        right = getattr(expected, name)
+        if right is not None or name == "mode":
+            wanted[f"asked.{name}"] = asked.get(name), right
     hints = asked.get("hints") or {}
     wanted |= {f"asked.hints.{k}": (hints.get(k), right) for k, right in expected.hints.items()}
     if expected.ours:
@@ -138,18 +139,16 @@ def _verified_bytes(document: dict[str, Any], expected: Expected) -> Iterator[st
     found = document["verification"]["bytes"]
     reads = sum(1 for sample in document["samples"] if sample["read"])
     wanted = expected.payload_bytes * reads
+    each = f"{reads} repeats of {expected.payload_bytes}"
     if expected.verdict == "verified" and found < wanted:
-        each = f"{reads} repeats of {expected.payload_bytes}"
         yield f"only {found} of {wanted} bytes were verified ({each})"
     if expected.verdict == "verified" and found > wanted:
         yield f"{found} bytes were verified, more than the {wanted} that were read"
     for sample in document["samples"]:
         beside = (sample.get("direct") or {}).get("verified", 0)
         if sample.get("direct") and sample["read"] and beside != expected.payload_bytes:
-            yield (
-                f"repeat {sample['repeat']}: of direct writing {beside} of "
-                f"{expected.payload_bytes} bytes were verified"
-            )
+            some = f"{beside} of {expected.payload_bytes} bytes"
+            yield f"repeat {sample['repeat']}: of direct writing {some} were verified"
     if expected.verdict == "nothing moved" and found:
         yield f"{found} bytes were verified, yet nothing was moved"
 
@@ -174,9 +173,10 @@ def check_run(
 
 def check_evidence(document: dict[str, Any], outside: Outside | None) -> None:
     """Raises `Wrong` if the document contradicts the harness's clock or the storage."""
-    refuse(evidence.spans_and_seconds(document))
-    refuse(evidence.against_the_caches(document, outside))
-    refuse(evidence.against_the_clock(document, outside) if outside else ())
+    found = chain(
+        evidence.spans_and_seconds(document), evidence.against_the_caches(document, outside)
+    )
+    refuse(chain(found, evidence.against_the_clock(document, outside) if outside else ()))
 
 
 def check_trace(
@@ -185,17 +185,18 @@ def check_trace(
     judgement: Judgement | None,
     log: Log | None,
     outside: Outside | None = None,
+    beside: Iterable[str] = (),
 ) -> None:
     """Raises `Wrong` for unexplained bytes, for a requested trace that is inconclusive, and for
-    statements of the document that the trace does not show."""
+    statements of the document that the trace, or what lies `beside` it, does not show."""
     judgement = judgement or Judgement("inconclusive", ("no trace was read",))
     if judgement.verdict == "unbalanced":
         raise Wrong(f"the byte ledger does not add up: {judgement}")
     if judgement.verdict == "inconclusive" or not log:
         advice = "-S trace=false runs without a trace, and says so"
         raise Wrong(f"a trace was asked for, and it cannot tell: {judgement}; {advice}")
-    for complaint in against_the_trace(document, log, outside, ours=expected.ours):
-        raise Wrong(f"contradicted by the trace: {complaint}")
+    contradicted = against_the_trace(document, log, outside, ours=expected.ours)
+    refuse(chain((f"contradicted by the trace: {one}" for one in contradicted), beside))
 
 
 def exit_status(stage: Path) -> str | None:

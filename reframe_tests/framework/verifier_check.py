@@ -89,18 +89,14 @@ def problem(pattern: str, written: Any, read: Any, offset: int) -> str | None:
     the result documents."""
     if written["status"] != "ok":
         return f"{pattern}: it could not be written: {written['error']}"
-    checked = read["verification"]
+    checked, changed = read["verification"], f"{pattern}: byte {offset} was changed"
     if checked["verdict"] != "mismatch":
-        return (
-            f"{pattern}: byte {offset} was changed, and the verdict is {checked['verdict']!r}; "
-            "expected 'mismatch': these kernels do not notice a wrong byte"
-        )
+        right = "'mismatch': these kernels do not notice a wrong byte"
+        return f"{changed}, and the verdict is {checked['verdict']!r}; expected {right}"
     first = checked["first"]
     if checked["mismatches"] != 1 or not 0 <= offset - first["offset"] < LARGEST_ELEMENT:
-        return (
-            f"{pattern}: byte {offset} was changed, and {checked['mismatches']} elements are said "
-            f"to be wrong, the first at byte {first['offset']}"
-        )
+        said = f"{checked['mismatches']} elements are said to be wrong"
+        return f"{changed}, and {said}, the first at byte {first['offset']}"
     if pattern in OWNED:
         both, each = OWNED[pattern]
         if offset % both // each == first["process"]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from iogauge.analysis.checks.result_file import Wrong, load
+from iogauge.analysis.checks.result_file import MOST, Wrong, load, refuse
 from iogauge.analysis.checks.verdict import check
 from tests.reframe_tests.test_reframe_verdict import EXPECTED, change, document
 
@@ -120,3 +120,11 @@ def line(folder: Path, text: str) -> str:
     said = str(caught.value)
     assert said.isprintable() and len(said) < 500
     return said
+
+
+def test_all_that_is_wrong_is_said_once() -> None:
+    with pytest.raises(Wrong, match="^one; two$"):
+        refuse(["one", "two", "one"])
+    with pytest.raises(Wrong, match="^0; .*; and 3 more$"):
+        refuse(map(str, range(MOST + 3)))
+    refuse([])
