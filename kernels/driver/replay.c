@@ -98,13 +98,26 @@ static int open_or_close(io_replaying *r, io_logged *l, const io_act *act) {
     }
 }
 
+static bool in_phase(const io_logged *l, const io_replay_place *at) {
+    return at->act < l->n && l->acts[at->act].kind != IO_ACT_PHASE;
+}
+
+/* Does it wait for the other processes that have the file open? */
+static bool is_collective(const io_replaying *r, const io_act *act) {
+    return r->plan->files[act->file].level == IO_LEVEL_MPI_COLLECTIVE &&
+           (!moves(act) || io_act_is[act->kind].collective);
+}
+
 /* The calls of a phase, starting at `at`, whose data fits in memory together. If `acting`, also opens, closes
  * and flushes files. Advances the position. */
 static int run_batch(io_replaying *r, io_logged *l, io_replay_place *at, bool acting, visitor *each) {
     int status = 0;
     uint64_t used = 0;
-    for (; !status && at->act < l->n && l->acts[at->act].kind != IO_ACT_PHASE; at->act++, at->call = 0) {
+    bool ended = false;
+    for (; !status && !ended && in_phase(l, at); at->act++, at->call = 0) {
         const io_act *act = &l->acts[at->act];
+        if (r->pace == IO_PACE_APART && is_collective(r, act)) return 0;
+        ended = r->pace == IO_PACE_ONE;
         if (!moves(act)) {
             status = acting ? open_or_close(r, l, act) : 0;
             continue;
@@ -115,6 +128,10 @@ static int run_batch(io_replaying *r, io_logged *l, io_replay_place *at, bool ac
             r->buffer = r->memory + used;
             status = each(r, l, act, act->offset + at->call * (uint64_t)act->stride);
             used += act->length;
+            if (ended && at->call + 1 < act->count) {
+                at->call++;
+                return status;
+            }
         }
     }
     return status;
@@ -123,7 +140,7 @@ static int run_batch(io_replaying *r, io_logged *l, io_replay_place *at, bool ac
 /* Runs a phase of one process in batches; `made`: the first batch's data has been generated. */
 static int run_phase(io_replaying *r, io_logged *l, bool made) {
     int status = 0;
-    while (!status && l->at.act < l->n && l->acts[l->at.act].kind != IO_ACT_PHASE) {
+    while (!status && in_phase(l, &l->at)) {
         io_replay_place making = l->at, checking = l->at;
         if (!made) status = run_batch(r, l, &making, false, make);
         if (!status) status = run_batch(r, l, &l->at, true, io_replay_move);
@@ -139,11 +156,79 @@ static int generate_ahead(io_replaying *r) {
     return run_batch(r, &r->logged[0], &from, false, make);
 }
 
+/* Does any process have independent calls in this phase, and more than one batch? Others generate their data
+ * off the clock between these, so all have to be in step. Not with calls that end later, in no known order.
+ */
+static bool must_be_in_step(const io_replaying *r) {
+    const io_logged *l = r->logged;
+    int mine[] = {0, 0}, all[2]; /* must; cannot */
+    uint64_t bytes = 0;
+    bool apart = false, room = false;
+    mine[1] = r->nlogged != 1;
+    for (io_replay_place at = l->at; in_phase(l, &at); at.act++) {
+        const io_act *act = &l->acts[at.act];
+        bool collective = r->plan->files[act->file].level == IO_LEVEL_MPI_COLLECTIVE;
+        apart |= moves(act) && !is_collective(r, act);
+        room |= moves(act) && bytes && (act->length > r->batch || bytes > r->batch - act->length);
+        room |= moves(act) && act->count > 1 && act->length > r->batch / act->count;
+        bytes += moves(act) ? act->length * act->count : 0;
+        mine[1] |= io_act_is[act->kind].later || act->kind == IO_ACT_WAIT;
+        mine[1] |= collective && r->users[act->file] != r->session->world->size;
+    }
+    mine[0] = apart && room;
+    MPI_Allreduce(mine, all, 2, MPI_INT, MPI_MAX, r->session->world->comm);
+    return all[0] && !all[1];
+}
+
+/* The time of a step in a file of several processes: for all as long as for the slowest, because processes
+ * that wait for each other's locks by turns would otherwise count only half of it. */
+static void advance(io_replaying *r, const double mine[], const double slowest[]) {
+    for (int d = 0; d < IO_DIRECTIONS; d++) {
+        double waited = slowest[d] - mine[d];
+        r->spent[r->phase][d] += waited;
+        r->waited[d] += waited;
+        r->seconds.phase[d == IO_WRITING ? IO_PHASE_WRITE : IO_PHASE_READ] += waited;
+    }
+}
+
+/* Runs a phase in steps that all processes begin together: a batch of independent calls of each, or, where no
+ * process has any before its next collective call, that call. */
+static int run_in_step(io_replaying *r, io_logged *l, bool made) {
+    int status = 0;
+    enum { FAILED, APART, MORE, SHARED, VALUES = SHARED + IO_DIRECTIONS };
+    double mine[VALUES] = {0}, all[VALUES];
+    do {
+        bool more = in_phase(l, &l->at), collective = more && is_collective(r, &l->acts[l->at.act]);
+        uint64_t file = more ? l->acts[l->at.act].file : 0;
+        io_replay_place making = l->at, checking = l->at;
+        r->pace = collective ? IO_PACE_ONE : IO_PACE_APART;
+        if (!made && !status) status = run_batch(r, l, &making, false, make);
+        mine[FAILED] = status != 0;
+        mine[APART] = more && !collective;
+        mine[MORE] = more;
+        io_now_at(r->session->world, IO_AT_OTHERS);
+        MPI_Allreduce(mine, all, VALUES, MPI_DOUBLE, MPI_MAX, r->session->world->comm);
+        advance(r, mine + SHARED, all + SHARED);
+        memset(mine, 0, sizeof mine);
+        made = collective && all[APART] > 0;
+        if (all[FAILED] > 0 || !more || made) continue;
+        const double *spent = r->spent[r->phase];
+        double before[] = {spent[0], spent[1]};
+        status = run_batch(r, l, &l->at, true, io_replay_move);
+        if (!status) status = run_batch(r, l, &checking, false, check);
+        for (int d = 0; d < IO_DIRECTIONS && !collective && r->users[file] > 1; d++)
+            mine[SHARED + d] = spent[d] - before[d];
+    } while (!(all[FAILED] > 0) && all[MORE] > 0);
+    r->pace = IO_PACE_FREE;
+    return all[FAILED] > 0 ? -1 : 0;
+}
+
 static int act_all(io_replaying *r) {
     bool more = true;
     uint64_t pause = 0;
     while (more) {
         double resume = io_monotonic_seconds() + (double)pause * NANO * r->think;
+        bool in_step = must_be_in_step(r);
         int status = generate_ahead(r);
         io_now_at(r->session->world, IO_AT_OTHERS);
         if (io_agree(r->session->world)) return -1;
@@ -151,7 +236,7 @@ static int act_all(io_replaying *r) {
         more = false;
         for (uint64_t i = 0; i < r->nlogged && !status; i++) {
             io_logged *l = &r->logged[i];
-            status = run_phase(r, l, i == 0);
+            status = in_step ? run_in_step(r, l, true) : run_phase(r, l, i == 0);
             more = !status && l->at.act < l->n;
             if (more)
                 pause = l->acts[l->at.act++].length;
@@ -216,6 +301,7 @@ static void stop(io_replaying *r, bool failed) {
     for (uint64_t f = 0; !failed && r->comms && f < r->plan->nfiles; f++)
         if (r->comms[f] != MPI_COMM_NULL) MPI_Comm_free(&r->comms[f]);
     free(r->comms);
+    free(r->users);
     free(r->spent);
     free(r->logged);
     free(r->prepared);
@@ -239,6 +325,7 @@ static void note_times(io_replaying *r, io_sample *sample, double began, double 
     }
     for (int d = 0; d < IO_DIRECTIONS; d++) {
         if (!ran[d]) continue;
+        r->seconds.waited = r->waited[d];
         io_add_times(r->session, sample, &r->seconds, d);
         r->seconds.fill = 0;
         sample->calls[d] = r->calls[d];

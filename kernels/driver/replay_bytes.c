@@ -73,7 +73,11 @@ static int move_all_aside(io_replaying *r, const aside *a, bool writing, uint64_
 }
 
 int io_replay_path(io_replaying *r, uint64_t file) {
-    return io_file_path(r->session, 0, 0, file, r->file.path);
+    if (r->named == file + 1) return 0;
+    r->named = 0;
+    if (io_file_path(r->session, 0, 0, file, r->file.path)) return -1;
+    r->named = file + 1;
+    return 0;
 }
 
 static io_part part_of(uint64_t file, uint64_t offset, uint64_t length, void *data) {

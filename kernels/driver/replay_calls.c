@@ -246,23 +246,34 @@ void io_replay_forget(io_logged *l) {
     free(l->acts);
 }
 
+/* Whether this process opens each file, and how many do. */
+static int count_users(io_replaying *r, bool *mine) {
+    uint64_t n = r->plan->nfiles;
+    r->users = calloc(n, sizeof *r->users);
+    if (!mine || !r->users || n > INT_MAX) io_fail(r->ctx.error, "out of memory for the files of a schedule");
+    if (io_agree(r->session->world)) return -1;
+    for (uint64_t i = 0; i < r->nlogged; i++)
+        for (uint64_t k = 0; k < r->logged[i].n; k++)
+            if (r->logged[i].acts[k].kind == IO_ACT_OPEN) mine[r->logged[i].acts[k].file] = true;
+    for (uint64_t f = 0; f < n; f++) r->users[f] = mine[f];
+    MPI_Allreduce(MPI_IN_PLACE, r->users, (int)n, MPI_INT, MPI_SUM, r->session->world->comm);
+    return 0;
+}
+
 /* Communicators of the processes that open a file collectively. Folded processes open each file
  * independently, because some would open it twice. */
 int io_replay_communicators(io_replaying *r) {
     const io_world *w = r->session->world;
-    bool folded = r->plan->processes > (uint64_t)w->size;
+    bool folded = r->plan->processes > (uint64_t)w->size, *mine = calloc(r->plan->nfiles, sizeof *mine);
     r->comms = malloc(r->plan->nfiles * sizeof(MPI_Comm));
     if (!r->comms) io_fail(r->ctx.error, "out of memory for the files of a schedule");
     for (uint64_t f = 0; r->comms && f < r->plan->nfiles; f++) r->comms[f] = MPI_COMM_NULL;
-    if (io_agree(r->session->world)) return -1;
-    for (uint64_t f = 0; f < r->plan->nfiles && !folded; f++) {
+    int status = count_users(r, mine);
+    for (uint64_t f = 0; f < r->plan->nfiles && !folded && !status; f++) {
         if (r->plan->files[f].level != IO_LEVEL_MPI_COLLECTIVE) continue;
-        const io_logged *l = r->logged;
-        bool mine = false;
-        for (uint64_t i = 0; i < l->n && !mine; i++)
-            mine = l->acts[i].kind == IO_ACT_OPEN && l->acts[i].file == f;
-        int code = MPI_Comm_split(w->comm, mine ? 0 : MPI_UNDEFINED, w->rank, &r->comms[f]);
-        if (code) return io_fail_mpi(r->ctx.error, "MPI_Comm_split", r->plan->files[f].name, code);
+        int code = MPI_Comm_split(w->comm, mine[f] ? 0 : MPI_UNDEFINED, w->rank, &r->comms[f]);
+        if (code) status = io_fail_mpi(r->ctx.error, "MPI_Comm_split", r->plan->files[f].name, code);
     }
-    return 0;
+    free(mine);
+    return status;
 }

@@ -25,6 +25,10 @@ typedef struct {
     MPI_Request request;
 } io_later;
 
+/* Where a batch of calls ends, beside at the end of the memory: nowhere; before a collective call; after one
+ * call. */
+typedef enum { IO_PACE_FREE, IO_PACE_APART, IO_PACE_ONE } io_pace;
+
 /* The position of a process: an operation, and one of its calls. */
 typedef struct {
     uint64_t act, call;
@@ -55,8 +59,12 @@ typedef struct {
     char *memory, *buffer; /* memory of a batch of calls; the current call's part of it */
     char *expected;        /* of a read: `room` bytes, the largest call */
     uint64_t room, batch;
-    io_file file; /* of the last access, for messages */
+    io_file file;   /* of the last access, for messages */
+    uint64_t named; /* the number of that file, from 1 on */
+    io_pace pace;
+    int *users; /* of each file: how many processes open it */
     io_seconds seconds;
+    double waited[IO_DIRECTIONS]; /* for the slowest process of each step */
     uint64_t calls[IO_DIRECTIONS];
     uint64_t phase, nphases;        /* of the log */
     double (*spent)[IO_DIRECTIONS]; /* seconds of this process in calls, by phase of the log */
