@@ -11,6 +11,7 @@ print what those systems print (PBS Professional's reference guide, Cobalt's use
     state      queries print a state that no manual knows
     pending    a job never starts
     never      the same, and PBS says that it cannot
+    held       a job is held
     lost       a job is gone at once, and never ran
 
 STANDIN_NODE: words in front of a job's script, a machine of its own.
@@ -34,19 +35,22 @@ COMMANDS = {
 }
 SUBMIT = ("qsub", "llsubmit")
 QUERY = ("qstat", "llq")
-PBS_LETTERS = {"running": "R", "pending": "Q"}
+PBS_LETTERS = {"running": "R", "pending": "Q", "held": "H"}
 # With a history, as OpenPBS was seen to say, and without.
 GONE = {
     "pbs": "{} Job has finished, use -x or -H to obtain historical job information",
     "torque": "Unknown Job Id {}",
 }
 # PBS wraps what is long.
-COMMENT = "    comment = Can Never Run: Insufficient amount of resource: ncpus (R:\n\t 8 A: 4)"
+COMMENTS = {
+    "never": "    comment = Can Never Run: Insufficient amount of resource: ncpus (R:\n\t 8 A: 4)",
+    "held": "    Hold_Types = s\n    comment = job held, too many failed attempts to run",
+}
 LETTERS = {
     "pbs": PBS_LETTERS,
     "torque": PBS_LETTERS,
-    "cobalt": {"running": "running", "pending": "queued"},
-    "loadleveler": {"running": "R", "pending": "I"},
+    "cobalt": {"running": "running", "pending": "queued", "held": "admin_hold"},
+    "loadleveler": {"running": "R", "pending": "I", "held": "S"},
 }
 
 
@@ -147,7 +151,7 @@ def submit(kind: str, jobs: Jobs, arguments: list[str]) -> int:
     if not os.access(script, os.X_OK):
         script.chmod(0o755)
     says = os.environ.get("STANDIN_SAYS")
-    if says in ("pending", "never", "lost"):
+    if says in ("pending", "never", "held", "lost"):
         number = jobs.only_note(says == "lost")
     else:
         number = jobs.submit(script, *(directive(text, pattern) for pattern in names))
@@ -168,7 +172,7 @@ def query(kind: str, jobs: Jobs, arguments: list[str]) -> int:
         return 139 if says == "garbled" else 0
     number = int(re.findall(r"\d+", arguments[-1])[0])
     running = jobs.is_running(number)
-    state = "running" if jobs.has_started(number) else "pending"
+    state = "running" if jobs.has_started(number) else "held" if says == "held" else "pending"
     letter = "?" if says == "state" else LETTERS[kind][state]
     if kind == "cobalt":
         if not running:
@@ -185,8 +189,7 @@ def query(kind: str, jobs: Jobs, arguments: list[str]) -> int:
     elif running:
         print(f"Job Id: {number}.server\n    Job_Name = rfm\n    job_state = {letter}")
         print("    exec_host = n1/0+n2/0\n" if state == "running" else "")
-        if says == "never":
-            print(COMMENT)
+        print(COMMENTS.get(str(says), ""))
     elif kind == "pbs" and arguments[0] == "-xf":
         print(f"Job Id: {number}.server\n    job_state = F")
         if jobs.has_started(number):

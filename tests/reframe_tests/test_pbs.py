@@ -106,6 +106,12 @@ def test_a_cancelled_job_says_so_and_cleans_up(tmp_path: Path) -> None:
 
 
 def test_a_job_that_never_ran_ends_and_says_so(tmp_path: Path) -> None:
-    ended = when(lambda job: "job_state = H" in job, tmp_path, "-J=-h")
+    ended = when(lambda job: "job_state = W" in job, tmp_path, "-J=-a 12312359")
     assert ended.status == 1
     assert "the job was killed; stderr: empty" in ended.cases[0]["fail_reason"]
+
+
+def test_a_held_job_is_given_up_and_says_so(tmp_path: Path) -> None:
+    session = run(tmp_path, "-p", "mpich", "-n", "S3d", "-J=-h")
+    assert session.status == 1
+    assert "the job is held until qrls" in session.cases[0]["fail_reason"]

@@ -204,14 +204,19 @@ def test_slurm_would_start_each_script_of_edison(cluster: Cluster, tmp_path: Pat
         cluster.run("sbatch", "--test-only", str(too_large))
 
 
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [("-SS3d.time_limit=2h", "PartitionTimeLimit"), ("-J=hold", "JobHeldUser")],
+)
 def test_a_job_that_cannot_start_is_cancelled_with_the_reason(
-    cluster: Cluster, tmp_path: Path
+    option: str, reason: str, cluster: Cluster, tmp_path: Path
 ) -> None:
-    """Its limit is above the partition's: Slurm accepts it, and leaves it pending."""
-    session = run(cluster, tmp_path, "-p", "mpich", "-S", "S3d.time_limit=2h")
+    """Its limit is above the partition's, or it is held: Slurm accepts it, and leaves it
+    pending."""
+    session = run(cluster, tmp_path, "-p", "mpich", option)
     assert session.status == 1
     (case,) = session.cases
-    assert "PartitionTimeLimit" in case["fail_reason"]
+    assert reason in case["fail_reason"]
     at_once = json.loads((Path(case["stagedir"]) / "case.json").read_text())["case"]
     assert at_once["fail_reason"] == case["fail_reason"]
     assert accounted(cluster, case["jobid"], "state").startswith("CANCELLED")

@@ -150,13 +150,29 @@ def test_a_job_that_does_not_start_in_time_is_cancelled(
     assert (tmp_path / "standin" / "jobs" / "100.status").read_text() == "271"
 
 
-def test_a_job_that_can_never_run_is_cancelled_with_the_reason(
-    kernel: Path, tmp_path: Path
+HELD = {
+    "pbs": "the job is held until qrls: job held, too many failed attempts to run",
+    "torque": "the job is held until qrls: job held, too many failed attempts to run",
+    "cobalt": "the job is in state admin_hold: held until an administrator releases it",
+    "loadleveler": "the job is in state S: held until an administrator releases it",
+}
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize(
+    ("kind", "says", "why"),
+    [
+        ("pbs", "never", "Can Never Run: Insufficient amount of resource: ncpus (R: 8 A: 4)"),
+        *((kind, "held", why) for kind, why in HELD.items()),
+    ],
+)
+def test_a_job_that_waiting_does_not_start_is_cancelled_with_the_reason(
+    kind: str, says: str, why: str, kernel: Path, tmp_path: Path
 ) -> None:
-    session = run("pbs", kernel, tmp_path, says="never")
+    session = run(kind, kernel, tmp_path, says=says)
     assert session.status == 1
     reason = session.cases[0]["fail_reason"]
-    assert "Can Never Run: Insufficient amount of resource: ncpus (R: 8 A: 4)" in reason
+    assert why in reason
     assert shown_at_once(session) == reason
     assert (tmp_path / "standin" / "jobs" / "100.status").read_text() == "271"
 

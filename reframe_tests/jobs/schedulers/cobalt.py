@@ -23,9 +23,12 @@ class CobaltScheduler(CommandScheduler):
     submit_command = ["qsub"]
     cancel_command = ["qdel"]
     submitted = re.compile(r"^\s*(\d+)\s*$", re.MULTILINE)
-    pending_states = frozenset(
-        {"queued", "user_hold", "admin_hold", "dep_hold", "dep_fail", "maxrun_hold"}
-    )
+    pending_states = frozenset({"queued", "dep_hold", "maxrun_hold"})
+    held_states = {
+        "user_hold": "held until qrls",
+        "admin_hold": "held until an administrator releases it",
+        "dep_fail": "a job that it depends on has failed",
+    }
 
     def submit(self, job: Any) -> None:
         """In script mode Cobalt executes the file itself."""

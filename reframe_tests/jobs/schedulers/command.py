@@ -33,7 +33,7 @@ class CommandJob(TemplatedJob, sched.Job):
 
 
 class NotUnderstood(Exception):
-    """A command's answer that its manual does not show."""
+    """A command's answer that its manual does not show, or a state that waiting does not end."""
 
 
 class CommandScheduler(Templated, sched.JobScheduler):
@@ -44,6 +44,8 @@ class CommandScheduler(Templated, sched.JobScheduler):
     # Finds the job's id in the answer to a submission.
     submitted: re.Pattern[str]
     pending_states: frozenset[str] = frozenset()
+    # States that end only if somebody ends them, and who.
+    held_states: dict[str, str] = {}
 
     def __init__(self) -> None:
         self._submit_timeout = self.get_option("job_submit_timeout")
@@ -98,6 +100,8 @@ class CommandScheduler(Templated, sched.JobScheduler):
     def poll_one(self, job: Any) -> None:
         try:
             state = self.look(job)
+            if released := self.held_states.get(state or ""):
+                raise NotUnderstood(f"the job is in state {state}: {released}")
         except NotUnderstood as problem:
             job.misunderstood += 1
             self.log(f"job {job.jobid}: {problem}")

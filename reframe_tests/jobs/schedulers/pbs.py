@@ -21,8 +21,9 @@ GONE = (153, 35)
 ENDED = re.compile(r"^\s*job_state = [CF]\b", re.MULTILINE)
 RAN = re.compile(r"^\s*(exec_host|Exit_status) = ", re.MULTILINE)
 
-# The scheduler's comment on a job for which no node is large enough.
-NEVER = re.compile(r"^\s*comment = (Can Never Run.*(?:\n\t.*)*)", re.MULTILINE)
+# The scheduler's words on a job.
+COMMENT = re.compile(r"^\s*comment = (.*(?:\n\t.*)*)", re.MULTILINE)
+DEPENDS = re.compile(r"^\s*depend = ", re.MULTILINE)  # held until another job has ended
 
 # How long output may take to come back from the node after the end, in seconds.
 OUTPUT_PATIENCE = 30.0
@@ -56,20 +57,23 @@ class Careful(Templated):
         except (JobSchedulerError, KeyError) as problem:  # KeyError: a state with an unknown letter
             self.count(job, f"qstat: neither the job nor its end in {problem}")
             return
-        if job.state != "COMPLETED" or job.cancelled:
+        if job.state in ("QUEUED", "HELD") and (why := self.hopeless(job)):
+            self.count(job, why)
+        elif job.state != "COMPLETED" or job.cancelled:
             job.misunderstood = 0
-            if job.state == "QUEUED":
-                self.end_if_hopeless(job)
         elif doubt := self.doubt(job):
             job._completed = False
             self.count(job, doubt)
         else:
             self.wait_for_output(job)
 
-    def end_if_hopeless(self, job: Any) -> None:
-        if comment := NEVER.search(osext.run_command(f"qstat -f {job.jobid}").stdout):
-            give_up(self, job, re.sub(r"\n\t", "", comment[1]))
-            job._completed = True
+    def hopeless(self, job: Any) -> str | None:
+        """Why waiting does not start it."""
+        said = osext.run_command(f"qstat -f {job.jobid}").stdout
+        comment = re.sub(r"\n\t", "", found[1]) if (found := COMMENT.search(said)) else ""
+        if job.state == "QUEUED":
+            return comment if comment.startswith("Can Never Run") else None
+        return None if DEPENDS.search(said) else f"the job is held until qrls: {comment}"
 
     def doubt(self, job: Any) -> str | None:
         """The end of a job is queried once more: it counts only if qstat says so."""

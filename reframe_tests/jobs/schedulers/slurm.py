@@ -16,7 +16,8 @@ class TemplatedSlurmJob(TemplatedJob, _SlurmJob):
 # Why a job is pending, if waiting does not help (Slurm's "Job Reason Codes").
 NEVER = re.compile(
     r"Partition(TimeLimit|NodeLimit|Config)|BadConstraints|(Account|QOS)NotAllowed"
-    r"|Invalid(Account|QOS)|(Assoc|QOS)Max\w*Per(Job|Node)\w*|QOSMin\w*|MaxMemPerLimit"
+    r"|JobHeld(User|Admin)|JobHoldMaxRequeue|launch.failed.requeued.held|ReservationDeleted"
+    r"|DependencyNeverSatisfied|Invalid(Account|QOS)|(Assoc|QOS)Max\w*Per(Job|Node)\w*|QOSMin\w*|MaxMemPerLimit"
 )
 
 
