@@ -251,6 +251,15 @@ static int move_same(hdf5_file *f, const io_part *parts, int n, bool writing) {
 #define LACKING (IO_FILTERED_BIT | (IO_HDF5_HAS_METADATA ? 0 : IO_COLLECTIVE_METADATA_BIT))
 #endif
 
+/* Older releases move a chunk by collective calls only if they were configured to trust MPI's types. */
+#if H5_VERSION_GE(1, 8, 8) || defined H5_MPI_COMPLEX_DERIVED_DATATYPE_WORKS
+#define LACKS_OF_CHUNKED NULL
+#define NO_CHUNKED 0
+#else
+#define LACKS_OF_CHUNKED "HDF5 1.8.8, which moves chunks by collective calls"
+#define NO_CHUNKED IO_CHUNKED_BIT
+#endif
+
 #if H5_VERSION_GE(1, 14, 0)
 #define LACKS_OF_MULTI NULL
 #define MODES IO_MODES_OF_hdf5
@@ -363,9 +372,10 @@ const io_method io_method_hdf5 = {
     .name = "hdf5",
     .summary = "one HDF5 file through its MPI-IO driver",
     .extension = ".h5",
-    .modes = MODES & ~(unsigned)LACKING,
+    .modes = MODES & ~(unsigned)(LACKING | NO_CHUNKED),
     .default_mode = IO_COLLECTIVE,
     .lacks = {[IO_COLLECTIVE_METADATA] = IO_HDF5_HAS_METADATA ? NULL : IO_HDF5_NO_METADATA,
+              [IO_CHUNKED] = LACKS_OF_CHUNKED,
               [IO_FILTERED] = LACKS_OF_FILTERED,
               [IO_MULTI] = LACKS_OF_MULTI},
     .traits = IO_TAKES_HINTS,

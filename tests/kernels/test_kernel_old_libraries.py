@@ -38,7 +38,23 @@ PNETCDF = """\
 NOT_IN_PNETCDF = ("ncmpi_put_varn", "ncmpi_get_varn", "ncmpi_put_varn_all", "ncmpi_get_varn_all")
 
 
-@pytest.mark.skipif(not shutil.which("mpicc.openmpi"), reason="mpicc.openmpi is missing")
+pytestmark = pytest.mark.skipif(
+    not shutil.which("mpicc.openmpi"), reason="mpicc.openmpi is missing"
+)
+WORDS = ["mpicc.openmpi", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", "-I", str(KERNELS)]
+WORDS += ["-I", "/usr/include/hdf5/openmpi", "-include", "old.h"]
+
+
+def compiled(source: str, header: str, lacks: tuple[str, ...], folder: Path) -> Path:
+    """The object, which refers to names that no library has."""
+    gone = "".join(f"#define {name} not_in_this_release\n" for name in lacks)
+    (folder / "old.h").write_text(header + gone)
+    command = [*WORDS, "-c", "-o", "old.o", str(KERNELS / "methods" / source)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder / "old.o"
+
+
 @pytest.mark.parametrize(
     ("header", "lacks", "sources"),
     [
@@ -50,11 +66,16 @@ NOT_IN_PNETCDF = ("ncmpi_put_varn", "ncmpi_get_varn", "ncmpi_put_varn_all", "ncm
 def test_what_came_later_is_not_needed(
     header: str, lacks: tuple[str, ...], sources: list[str], tmp_path: Path
 ) -> None:
-    old = tmp_path / "old.h"
-    old.write_text(header + "".join(f"#define {name} not_in_this_release\n" for name in lacks))
-    words = ["mpicc.openmpi", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE"]
-    words += ["-I", str(KERNELS), "-I", "/usr/include/hdf5/openmpi", "-include", str(old)]
     for source in sources:
-        command = [*words, str(KERNELS / "methods" / source)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+        assert b"not_in_this_release" not in compiled(source, header, lacks, tmp_path).read_bytes()
+
+
+@pytest.mark.parametrize("trusts_types", [True, False])
+def test_chunks_that_hdf5_moves_independently_are_not_offered(
+    trusts_types: bool, tmp_path: Path
+) -> None:
+    """Before 1.8.8 they are moved by collective calls only if HDF5 was configured to trust MPI's
+    types; otherwise the mode is listed with what the build lacks."""
+    header = HDF5 + "#define H5_MPI_COMPLEX_DERIVED_DATATYPE_WORKS 1\n" * trusts_types
+    offered = compiled("hdf5.c", header, NOT_IN_HDF5, tmp_path).read_bytes()
+    assert (b"which moves chunks by collective calls" in offered) != trusts_types
