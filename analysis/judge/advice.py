@@ -116,13 +116,22 @@ def rank(group: Sequence[Row], default: str) -> list[Row]:
 
 def default_of(row: Row, group: Sequence[Row], default: str) -> Row | None:
     """The baseline of a call, perhaps the call itself: the default on the same stack, without
-    hints, with the same parameters or none. `default`: METHOD, or METHOD:MODE."""
-    for other in group:
-        same = other["stack"] == row["stack"] and other["variant"] in (row["variant"], "")
-        named = other["call"] == default or (":" not in default and other["method"] == default)
-        if same and named and not other["hints"]:
-            return other
-    return None
+    hints, with the same parameters or none; else the fastest that differs only in parameters that
+    the call lacks, as one file per process has no layout. `default`: METHOD, or METHOD:MODE."""
+    found = [
+        other for other in group
+        if other["stack"] == row["stack"] and not other["hints"]
+        and (other["call"] == default or (":" not in default and other["method"] == default))
+        and _fits(row["variant"], other["variant"])
+    ]  # fmt: skip
+    same = (one for one in found if one["variant"] in (row["variant"], ""))
+    return next(same, None) or max(found, key=_speed, default=None)
+
+
+def _fits(variant: str, other: str) -> bool:
+    """Whether a parameter has no two values."""
+    sets = {*variant.split(", "), *other.split(", ")}
+    return len({word.partition("=")[0] for word in sets}) == len(sets)
 
 
 class Step(NamedTuple):

@@ -119,7 +119,7 @@ def facts(document: dict[str, Any], traced: Traced | None, peaks: Peaks) -> list
             direction, document, sum(s[direction]["seconds"] for s in samples),
             {name: (both[0], both[1]) for name, both in phases.items()},
             statistics.median(s[direction]["bandwidth"] for s in samples),
-            _ceilings(samples, direction, peaks), shortest=shortest,
+            _ceilings(document, direction, peaks), shortest=shortest,
             questions=[one for one in asked if one.direction == direction],
             latencies=slow.latencies(document, direction, traced),
             small=small.value if (small := peaks.get(("small", direction))) else 0.0,
@@ -130,16 +130,19 @@ def facts(document: dict[str, Any], traced: Traced | None, peaks: Peaks) -> list
     return found
 
 
-def _ceilings(samples: Sequence[Any], direction: Direction, peaks: Peaks) -> dict[str, float]:
-    """None that varied, and none while the machine was disturbed."""
+def _ceilings(document: dict[str, Any], direction: Direction, peaks: Peaks) -> dict[str, float]:
+    """None that varied, and none while the machine was disturbed, which those of clients alone do
+    not say."""
     found: dict[str, float] = {}
+    samples = [s for s in document["samples"] if s.get(direction)]
+    tells = not document.get("system", {}).get("io_processes")
     for name in CEILINGS:
         given = [((s.get("ceilings") or {}).get(name) or {}).get(direction) for s in samples]
         own, peak, uneven = list(filter(None, given)), peaks.get((name, direction)), 1.0
         if own:
             middle, uneven = statistics.median(own), max(own) / min(own)
-            peak = peak or SessionPeak(middle, "same job", 1, uneven)
-            if name == "fpp" and middle < DISTURBED * peak.value:
+            peak = peak or SessionPeak(middle, "same job", 1, uneven, middle)
+            if name == "fpp" and tells and middle < DISTURBED * peak.calm:
                 return {}
         if peak and max(peak.varied, uneven) <= STEADY:
             found[name] = peak.value

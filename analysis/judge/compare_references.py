@@ -4,6 +4,8 @@
 
 from typing import Any
 
+from iogauge.common import tables
+
 from ..errors import NothingFoundError
 from ..session.peaks import DISTURBED, ENOUGH, ROBUST
 from ..statistics.interval import of_median
@@ -44,7 +46,7 @@ def with_peak(connection: Any, where: Where, question: Question) -> list[Row]:
     of plain ones, of a peak test, that count."""
     chosen = _chosen(connection, where, question)
     case = ", ".join(f'"{name}"' for name in CASE)
-    rates = ", ".join(f"'{name}'" for name in RATES)
+    rates, servers = (", ".join(f"'{name}'" for name in names) for names in (RATES, tables.BEHIND))
     place = "session, system, partition, fs, processes, caches"
     found = store.rows(
         connection,
@@ -55,7 +57,8 @@ def with_peak(connection: Any, where: Where, question: Question) -> list[Row]:
             GROUP BY ALL),
         jobs AS (SELECT * FROM every QUALIFY quantity IN ({rates})
             OR NOT bool_or(quantity IN ({rates})) OVER (PARTITION BY session, run)),
-        peaks AS (SELECT {place}, run, is_peak, starts_with(quantity, 'ceiling') AS own,
+        peaks AS (SELECT {place}, run, is_peak OR quantity IN ({rates}) AS top,
+                starts_with(quantity, 'ceiling') AS own,
                 CASE WHEN starts_with(quantity, '{PLAIN}')
                     THEN replace(quantity, '{PLAIN}', 'series_') || '_rate'
                     WHEN own THEN replace(quantity, 'ceiling_fpp_', '') || '_bw'
@@ -64,20 +67,22 @@ def with_peak(connection: Any, where: Where, question: Question) -> list[Row]:
                 if(own OR is_peak, NULL, payload_bytes) AS least,
                 if(any_value(is_peak), max(value), median(value)) AS value
             FROM records WHERE {store.GOOD} AND session IN (SELECT session FROM jobs) AND value > 0
-            AND (quantity IN ('ceiling_fpp_write', 'ceiling_fpp_read')
+            AND (quantity IN ('ceiling_fpp_write', 'ceiling_fpp_read') AND method NOT IN ({servers})
                 OR starts_with(quantity, '{PLAIN}')
                 OR method = 'posix' AND quantity IN ({rates})
                 OR method = 'posix' AND quantity IN ('write_bw', 'read_bw')
                 AND (session, run) NOT IN (SELECT (session, run) FROM records
                     WHERE session IN (SELECT session FROM jobs) AND (quantity IN ({rates})
                     OR is_peak AND quantity = 'ceiling_fpp_write'))) GROUP BY ALL),
-        known AS (SELECT j.*, greatest(max(p.value) FILTER (p.is_peak OR NOT p.own),
-                    quantile_disc(p.value, {ROBUST}) FILTER (p.own AND NOT p.is_peak)) AS peak,
+        known AS (SELECT j.*, greatest(max(p.value) FILTER (p.top),
+                    quantile_disc(p.value, {ROBUST}) FILTER (p.own AND NOT p.top)) AS calm,
+                greatest(calm, quantile_disc(p.value, {ROBUST}) FILTER (NOT p.own AND NOT p.top))
+                    AS peak,
                 max(p.value) FILTER (p.own AND p.run = j.run) AS mine
             FROM jobs j JOIN peaks p USING ({place}, quantity, flushed)
             WHERE p.least IS NULL OR p.least >= {ENOUGH} * j.payload_bytes GROUP BY ALL
             HAVING bool_or(p.own) OR j.quantity NOT IN ({rates})),
-        judged AS (SELECT *, coalesce(mine < {DISTURBED} * peak, false) AS slow FROM known)
+        judged AS (SELECT *, coalesce(mine < {DISTURBED} * calm, false) AS slow FROM known)
         SELECT {case}, quantity, median(peak) AS peak,
             coalesce(median(value) FILTER (NOT slow), median(value)) AS value,
             coalesce(list(value / peak ORDER BY started, session, run) FILTER (NOT slow), [])

@@ -147,12 +147,9 @@ def pairs(found: Sequence[Group]) -> list[Pair]:
     for group in found:
         by_case.setdefault((*group.case, group.quantity), {})[group.side] = group
     both = [(of[0], of[1]) for of in by_case.values() if len(of) == 2]
-    return sorted(both, key=lambda pair: (list(map(str, pair[0].case)), _rank(pair[0])))
-
-
-def _rank(group: Group) -> tuple[bool, str]:
-    """For sorting: writes come first."""
-    return not group.quantity.startswith("write"), group.quantity
+    return sorted(both, key=lambda pair: (
+        list(map(str, pair[0].case)), not pair[0].quantity.startswith("write"), pair[0].quantity,
+    ))  # fmt: skip
 
 
 def row(a: Group, b: Group) -> Row:

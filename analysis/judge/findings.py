@@ -2,13 +2,14 @@
 """The findings of one session: the fastest call of each pattern on each file system, which stack is
 faster where, what is far below the peak, and what is undecided and why."""
 
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations, islice
 from statistics import median
 from typing import Any
+
+from iogauge.common.text import percent
 
 from ..errors import NothingFoundError
 from ..statistics import interval
@@ -145,31 +146,33 @@ _WAY = (
 
 
 def _of_peaks(peaks: Sequence[tuple[Place, Row]]) -> str:
-    """Of the fastest calls; only if the whole interval is far below."""
-    known = [(place.name, row) for place, row in peaks if row["low"] is not None]
-    far = sorted(
-        (one for one in known if one[1]["high"] < FAR_BELOW), key=lambda one: one[1]["efficiency"]
+    """Of the fastest calls: those whose whole interval is far below, and those without one."""
+    known = [(place.name, row) for place, row in peaks if row["efficiency"] is not None]
+    low = sorted(
+        (one for one in known if one[1]["efficiency"] < FAR_BELOW),
+        key=lambda one: one[1]["efficiency"],
     )
-    if not known:
+    far = [
+        "{} {:.0f} % ({:.0f} to {:.0f})".format(
+            name, *(100 * row[end] for end in ("efficiency", "low", "high"))
+        )
+        for name, row in low if row["low"] is not None and row["high"] < FAR_BELOW
+    ]  # fmt: skip
+    once = [f"{name} {percent(row['efficiency'])}" for name, row in low if row["low"] is None]
+    if not once and all(row["low"] is None for _, row in known):
         return ""
-    if not far:
-        return "none of the fastest methods is clearly below half of the peak"
-    ends = ("efficiency", "low", "high")
-    texts = [
-        "{} {:.0f} % ({:.0f} to {:.0f})".format(name, *(100 * row[end] for end in ends))
-        for name, row in far
-    ]
-    return f"{len(far)} of {len(known)} fastest methods stay below half of the peak: {_some(texts)}"
+    said = "none of the fastest methods is clearly below half of the peak"
+    if far:
+        of = f"{len(far)} of {len(known)} fastest methods"
+        said = f"{of} stay below half of the peak: {_some(far)}"
+    return f"{said}; not decided yet: {_some(once)}" if once else said
 
 
 def _undecided(found: Sequence[Place]) -> str:
     """How many gains need more samples, and how many more."""
-    gains = [place.gain for place in found if place.gain]
-    lacks = Counter(gain.lacks for gain in gains if gain.verdict == "not decided yet")
-    if not lacks:
-        return ""
-    most = "; ".join(why for why, _ in lacks.most_common(2))
-    return f"{lacks.total()} of {len(gains)} gains not decided yet: {most}"
+    gains = [(place.name, place.gain) for place in found if place.gain]
+    lacks = [f"{name} ({gain.lacks})" for name, gain in gains if gain.lacks]
+    return f"{len(lacks)} of {len(gains)} gains not decided yet: {_some(lacks)}" if lacks else ""
 
 
 def _some(texts: Sequence[str], between: str = ", ") -> str:

@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which jobs of two sides belong together, and what one sample is.
-
-Jobs of A and B in the same round of a session are a pair if the round's order was random, or if
-they ran side by side: a disturbance then hit both. Without pairs a session is one sample, the
-median of its jobs: whatever all jobs of a session share cannot be told from a difference.
-"""
+"""Which jobs of two sides belong together, and what one sample is (docs/analysis.md)."""
 
 from __future__ import annotations
 

@@ -16,7 +16,6 @@ from ..judge.certificate import (
     Certificate,
     Fault,
     Stack,
-    Tried,
     factors,
 )
 from .page import load_template
@@ -53,7 +52,8 @@ def page(certificate: Certificate) -> str:
         certified=CERTIFIED,
         bad=BAD,
         json=json.dumps,
-        simple=_simple,
+        # Those that vary at most one factor, or two if one is the MPI-IO implementation.
+        simple=lambda tried: [o for o in tried if len(factors(o.setting).keys() - {"io"}) < 2],
         alike=_alike,
         line=lambda fault: _fault_line(fault).removeprefix(fault.kind),
         most=MOST_CALLS,
@@ -129,11 +129,6 @@ def _instead(fault: Fault) -> str:
         chance = "?" if fault.chance is None else f"{100 * fault.chance:.0f} %"
         said += f", which does not decide it (by chance: {chance})"
     return said
-
-
-def _simple(tried: Sequence[Tried]) -> list[Tried]:
-    """Settings that vary at most one factor, or two if one is the MPI-IO implementation."""
-    return [one for one in tried if len(factors(one.setting).keys() - {"io"}) < 2]
 
 
 def _alike(faults: Sequence[Fault]) -> list[list[Fault]]:

@@ -7,20 +7,22 @@ ceilings that a case measured only tell whether the machine was disturbed then.
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, product
 from pathlib import Path
 from typing import Literal, NamedTuple
+
+from iogauge.common import tables
 
 from ..statistics.spread import Spread
 from .model import CEILINGS, DIRECTIONS, Ceiling, Direction, Run
 
 Source = Literal["peak test", "same job", "case"]
 Found = tuple[float, float, Source]  # (largest case in bytes, MiB/s)
-# A job whose own ceiling is below this fraction of the session's peak was disturbed.
+# A job was disturbed whose own ceiling is below this fraction of SessionPeak.calm.
 DISTURBED = 0.5
 PLAIN = ("create", "stat", "remove")
-ROBUST = 0.9  # the part of the jobs' ceilings that are not above the peak
+ROBUST = 0.9  # the part of the jobs' ceilings, and of POSIX cases, that are not above the peak
 ENOUGH = 0.9  # of a case's bytes: headers and padding make no other case
 SMALL = "ceilings_"  # of the names of what small accesses and files reached
 SHORT = 0.1  # seconds; shorter repeats give no advice
@@ -44,12 +46,14 @@ class Conditions(NamedTuple):
 
 class SessionPeak(NamedTuple):
     """From so many jobs, MiB/s, and what measured it. `varied`: the best peak test over the worst;
-    1 if there are fewer than two."""
+    1 if there are fewer than two. `calm`: the same without cases; far below it, a job's own ceiling
+    shows a disturbed machine."""
 
     value: float
     source: Source
     jobs: int
     varied: float
+    calm: float
 
 
 Small = Literal["small"]  # accesses of 4 KiB a second
@@ -59,7 +63,7 @@ BOTH = tuple(product(CEILINGS, DIRECTIONS))
 
 class Highest:
     """The session's peaks, MiB/s: the highest over the best repeats of peak tests, what a tenth of
-    the jobs' ceilings reach, and the medians of POSIX cases that move ENOUGH bytes. So one lucky
+    the jobs' ceilings reach, and a tenth of the POSIX jobs that move ENOUGH bytes. So one lucky
     moment sets no peak. A peak test's ceilings last, its own repeats do not."""
 
     def __init__(self, runs: Iterable[Run]) -> None:
@@ -98,16 +102,16 @@ class Highest:
         size = run.result.payload_bytes if run.result else 0
         key = (_conditions(run, ceiling, direction), size)
         if key not in self._of:
-            known = self._found.get(key[0], [])
-            fits = [(value, source) for most, value, source in known if most >= ENOUGH * size]
-            own = sorted(value for value, source in fits if source == "same job")
-            robust = own[math.ceil(ROBUST * len(own)) - 1] if own else 0.0
-            tests = [value for value, source in fits if source == "peak test"] or [1.0]
+            by: dict[Source, list[float]] = defaultdict(list)
+            for most, value, source in self._found.get(key[0], []):
+                if most >= ENOUGH * size:
+                    by[source].append(value)
+            tops = [(_robust(source, values), source) for source, values in by.items()]
+            tests = by.get("peak test") or [1.0]
+            calm = max((top for top, source in tops if source != "case"), default=0.0)
+            jobs = sum(map(len, by.values()))
             varied = max(tests) / min(tests)
-            self._of[key] = None
-            if fits:
-                top = max(one for one in fits if one[1] != "same job" or one[0] <= robust)
-                self._of[key] = SessionPeak(*top, len(fits), varied)
+            self._of[key] = SessionPeak(*max(tops), jobs, varied, calm) if tops else None
         return self._of[key]
 
     def rate(self, run: Run, operation: str) -> float | None:
@@ -121,7 +125,7 @@ class Highest:
                 large = {key: peak for key in BOTH if (peak := self.of(run, *key))}
                 small = {way: self.rates.get((*_place(run), f"small_{way}")) for way in DIRECTIONS}
                 return large | {
-                    ("small", way): SessionPeak(rate, "peak test", 1, 1.0)
+                    ("small", way): SessionPeak(rate, "peak test", 1, 1.0, rate)
                     for way, rate in small.items() if rate
                 }  # fmt: skip
         return {}
@@ -137,9 +141,16 @@ class Highest:
         return dict(sorted(found.items()))
 
 
+def _robust(source: Source, values: Sequence[float]) -> float:
+    ordered = sorted(values)
+    return ordered[-1 if source == "peak test" else math.ceil(ROBUST * len(ordered)) - 1]
+
+
 def beside(run: Run, ceiling: Ceiling, direction: Direction) -> float | None:
     """The median of the ceilings measured between the repeats of a job, MiB/s; of a peak test the
-    best."""
+    best. None where only its clients measured them."""
+    if run.method in tables.BEHIND:
+        return None
     known = Spread.of(filter(None, (s.ceilings.get((ceiling, direction)) for s in run.samples)))
     if known is None:
         return None

@@ -86,8 +86,10 @@ class Row:
         return self.run.result.rates if self.run.result else {}
 
     def share(self, ceiling: Ceiling, direction: Direction) -> Share | None:
-        """Its bandwidth as a share of the session's peak; None without a peak, or if the machine
-        was disturbed."""
+        """Its bandwidth as a share of the session's peak; None without a peak, if the machine was
+        disturbed, or if no file of its own competes for a shared file's lock."""
+        if ceiling == "shared" and self.run.method in tables.methods_of_kind("own"):
+            return None
         peak, reached = self._peak(ceiling, direction), self.bandwidth(direction)
         if peak is None or reached is None or self.disturbed(direction):
             return None
@@ -154,7 +156,7 @@ class Row:
 
 def _disturbed(run: Run, peak: SessionPeak, direction: Direction) -> bool:
     own = beside(run, "fpp", direction)
-    return own is not None and own < DISTURBED * peak.value
+    return own is not None and own < DISTURBED * peak.calm
 
 
 _BADNESS: dict[Status, int] = {"ok": 0, "skipped": 1, "failed": 2}

@@ -3,8 +3,7 @@
 
 Two tests per case: is the median within the bound, and is it beyond? Each uses Holm's correction
 over all cases at half the rate, so that all verdicts together are wrong, in either direction, at
-most at the rate. A job is one sample, however many repeats; correlated jobs count for fewer
-(interval.py). What all jobs of a session share, such as its nodes, no test of one session can see.
+most at the rate. A job is one sample; correlated jobs count for fewer (interval.py).
 """
 
 import math

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The gate over several cases: is B slower than allowed?
 
-Two questions share the rate: is B slower over all cases, and in which case. The first is the pooled
-test (pooled.py). For the second, pairs of a case are exchangeable, so the signs of all differences
-of a round are turned at once: the largest case of a turned table is what chance can do, whatever
-the noise, and however alike cases are (Westfall and Young, Resampling-Based Multiple Testing,
-1993). Unpaired sessions take the rank test of Mann and Whitney for their effective number
-(interval.py), with Holm's correction (Scandinavian Journal of Statistics 6, 1979). Benjamini and
-Hochberg's correction instead controls the rate among the alarms.
+Two questions share the rate: is B slower over all cases (pooled.py), and in which case. For the
+second, pairs of a case are exchangeable, so the signs of all differences of a round are turned at
+once: the largest case of a turned table is what chance can do, whatever the noise, and however
+alike cases are (Westfall and Young, Resampling-Based Multiple Testing, 1993). For unpaired sessions
+see docs/analysis.md.
 
 The gate fails closed: a case that failed, is missing or is not decided is never "fine".
 """

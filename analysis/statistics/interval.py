@@ -7,8 +7,7 @@
 A job counts once, with the median of its repeats. Consecutive samples may be correlated, and are
 then worth fewer independent ones. The lag-1 correlation is estimated, and the interval is made for
 the effective number of samples (Bayley and Hammersley, Journal of the Royal Statistical Society B
-8, 1946). Jobs that ran side by side in random order are pairs: what disturbs both cancels in their
-ratio, and what favors the second one does so on either side.
+8, 1946).
 """
 
 import math

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What B is to A over all cases together: one round of many cases says more than many of one.
+"""What B is to A over all cases together.
 
 In pairs whose order was drawn, any difference could as well have had the other sign, whatever the
 noise: the signed ranks of one difference for each case give the typical ratio, its interval and its

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """More rounds of the cases that a decision needs, in the same session, after `iogauge run`'s first.
 
-One job per case ranks the cases but decides nothing. So the candidates for the fastest, and what
-they are compared with, run again, each round in another order; so do the cases of a file system on
-which a decision between stacks is near. The first and last of these rounds include the peak tests
-and disturbed jobs.
+One job per case ranks the cases but decides nothing. So what is near a decision runs again, each
+round in another order. The first and last of these rounds include the peak tests and disturbed
+jobs.
 """
 
 import itertools
@@ -85,11 +84,7 @@ def candidates(runs: Sequence[Run]) -> list[Candidate]:
 
 
 def in_order(found: Sequence[Candidate]) -> list[Job]:
-    """Jobs in order of need. First, for each group with a default, the fastest method to write and
-    the default on the same stack, whose gain is the answer; then the fastest of each kind of file,
-    the first ones on other stacks, and all cases of the file system whose stacks are nearest to a
-    decision; then, for all groups, the fastest, the fastest on each other stack, and the fastest to
-    read."""
+    """Jobs in order of need: docs/analysis.md has it."""
     groups: dict[tuple[Any, ...], list[Candidate]] = {}
     for one in found:
         groups.setdefault(one.group, []).append(one)

@@ -9,13 +9,14 @@ import json
 import math
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import settings as effort
 from hypothesis import strategies as st
 
-from iogauge.analysis.judge.advice import fastest, rank, settings
+from iogauge.analysis.judge.advice import default_of, fastest, rank, settings
 from iogauge.analysis.judge.samples import Job, speedup
 from iogauge.cli.advise import write_files
 from tests import analysis_made as made
@@ -71,6 +72,27 @@ def test_a_kind_of_file_is_not_judged_by_a_slow_call_that_ran_more_often(tmp_pat
     done = run_analysis("advise", "--pattern", "s3d", "--system", "local", "--store", store)
     assert "shared file: posix-shared on openmpi, 1.5 times as long as a file pe" in done.stdout
     assert ", not decided yet: 1 pair; 6 needed" in done.stdout
+
+
+def test_the_default_may_have_parameters_that_the_call_lacks() -> None:
+    """As a layout of one file, and not other values of the same; of two the fastest."""
+
+    def row(call: str, variant: str, speed: float, stack: str = "a") -> dict[str, Any]:
+        found = {Job(1, 0, place=int(speed), drawn=True): speed}
+        return {"call": call, "method": call.partition(":")[0], "variant": variant,
+                "stack": stack, "hints": "", "found": found}  # fmt: skip
+
+    own = row("posix", "content=hydro", 300)
+    group = [
+        own, row("mpiio:collective", "content=amr, layout=x", 250),
+        row("mpiio:collective", "content=hydro, layout=x", 100),
+        row("mpiio:collective", "content=hydro, layout=y", 200),
+        row("mpiio:collective", "content=hydro, layout=y", 400, "b"),
+    ]  # fmt: skip
+    assert default_of(own, group, "mpiio:collective") is group[3]
+    group.append(row("mpiio:collective", "content=hydro", 50))
+    assert default_of(own, group, "mpiio:collective") is group[-1]
+    assert default_of(own, group[:2], "mpiio:collective") is None
 
 
 @pytest.mark.parametrize(

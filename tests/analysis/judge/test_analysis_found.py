@@ -71,8 +71,14 @@ def test_what_is_undecided_and_why(tmp_path: Path) -> None:
     said = found(tmp_path, values)["answers"]
     assert said["stacks"].endswith("mpich is as fast as openmpi: no difference above 2 %.")
     assert said["peak"].startswith("none of the fastest methods is clearly below half")
-    assert said["open"].startswith("1 of 1 gains not decided yet: 3 pairs; 6 needed")
+    assert said["open"] == "1 of 1 gains not decided yet: s3d ram (3 pairs; 6 needed)"
     assert the_row(tmp_path / "again", values).split()[-3:] == ["undecided", "88", "%"]
+
+
+def test_a_share_of_one_job_is_said_where_it_is_low(tmp_path: Path) -> None:
+    said = found(tmp_path, {(POSIX, "openmpi"): [200.0]})["answers"]["peak"]
+    assert said == ("none of the fastest methods is clearly below half of the peak; "
+                    "not decided yet: s3d ram 25 %")  # fmt: skip
 
 
 def test_a_gain_that_is_not_sure_has_its_interval(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_a_share_is_of_the_sessions_peak(peak: float, varied: float, share: floa
     or the job's own ceiling is below half of the peak: it was disturbed."""
     moved = {"bandwidth": 100, "seconds": 1.0, "phases": {}}
     sample = {"write": moved, "ceilings": {"fpp": {"write": 100.0}}}
-    known = SessionPeak(peak, "peak test", 3, varied)
+    known = SessionPeak(peak, "peak test", 3, varied, peak)
     (one,) = bottleneck.facts(document(samples=[sample]), None, {("fpp", "write"): known})
     assert one.of_ceiling == (share and pytest.approx(share, abs=0.005))
     assert bottleneck.causes(one) == []
@@ -94,7 +94,7 @@ def test_where_nothing_is_planted_nothing_is_found() -> None:
 
 def test_small_calls_stand_beside_what_small_accesses_reach() -> None:
     sample = {"write": {"bandwidth": 64.0, "seconds": 2.0, "phases": {}}}
-    known = SessionPeak(90_000, "peak test", 1, 1.0)
+    known = SessionPeak(90_000, "peak test", 1, 1.0, 90_000)
     (one,) = bottleneck.facts(document(samples=[sample]), None, {("small", "write"): known})
     one.side, one.slowest = side("write", posix_calls=65536), {"POSIX": (1.8, 0)}
     (cause,) = bottleneck.causes(one)
@@ -190,7 +190,7 @@ def test_of_an_undecided_share_the_next_cause_is_advised(
 def test_the_shared_peak_does_not_disturb_the_other() -> None:
     """Locks make it uneven, or low beside that of a peak test."""
     moved = {"bandwidth": 90, "seconds": 1.0, "phases": {}}
-    peak = SessionPeak(100.0, "peak test", 3, 1.0)
+    peak = SessionPeak(100.0, "peak test", 3, 1.0, 100.0)
     known: Peaks = {("fpp", "write"): peak, ("shared", "write"): peak}
     for shared in ([40, 40], [50, 90]):
         samples = [{"write": moved, "ceilings": {"fpp": {"write": 100}, "shared": {"write": one}}}
@@ -201,7 +201,7 @@ def test_the_shared_peak_does_not_disturb_the_other() -> None:
 
 def test_a_run_without_ceilings_has_the_sessions_peak() -> None:
     samples = [{"write": {"bandwidth": 90, "seconds": 1.0, "phases": {}}}]
-    known: Peaks = {("fpp", "write"): SessionPeak(100.0, "peak test", 3, 1.0)}
+    known: Peaks = {("fpp", "write"): SessionPeak(100.0, "peak test", 3, 1.0, 100.0)}
     (one,) = bottleneck.facts(document(samples=samples), None, known)
     assert one.of_ceiling == pytest.approx(0.9)
 
