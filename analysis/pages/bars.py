@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import vl_convert
 from markupsafe import escape
 
 from iogauge.common.text import one_line
@@ -21,8 +20,8 @@ from ..errors import OutputError
 from ..judge.share_of_peak import why_above
 from ..session.model import DIRECTIONS, Direction
 from ..session.rows import Row, Table
-from . import chart, colours
-from .page import load_template, save
+from . import colours
+from .page import PNG_SCALE, SVG, load_template, save
 from .words import bandwidth_text, percent_text, with_mark
 
 LONGEST = 120  # letters of a name; the rest is cut
@@ -150,13 +149,13 @@ def picture(table: Table) -> str | None:
             made = [_panel(panel, i * PANEL, y + 20) for i, panel in enumerate(line)]
             drawn += [text for texts, _ in made for text in texts]
             y = max(end for _, end in made) + 8
-    texts = re.sub(r"var\(--(\w+)\)", lambda name: chart.GREYS[name[1]], "".join(drawn))
+    texts = re.sub(r"var\(--(\w+)\)", lambda name: colours.GREYS[name[1]], "".join(drawn))
     wide, high = PER_LINE * PANEL + 2 * MARGIN, y + 2 * MARGIN
     size = f'width="{wide}" height="{high}" viewBox="-{MARGIN} -{MARGIN} {wide} {high}"'
     paper = (
-        f'<rect x="-{MARGIN}" y="-{MARGIN}" width="{wide}" height="{high}" fill="{chart.PAPER}"/>'
+        f'<rect x="-{MARGIN}" y="-{MARGIN}" width="{wide}" height="{high}" fill="{colours.PAPER}"/>'
     )
-    return f'<svg xmlns="{chart.SVG}" {size} font-family="sans-serif">{paper}{texts}</svg>'
+    return f'<svg xmlns="{SVG}" {size} font-family="sans-serif">{paper}{texts}</svg>'
 
 
 def _panel(panel: Datum, x: int, y: int) -> tuple[list[str], int]:
@@ -174,13 +173,15 @@ def _panel(panel: Datum, x: int, y: int) -> tuple[list[str], int]:
 
 
 def _text(x: int, y: int, words: str, size: int, grey: str = "ink", weight: str = "normal") -> str:
-    look = f'font-size="{size}" font-weight="{weight}" fill="{chart.GREYS[grey]}"'
+    look = f'font-size="{size}" font-weight="{weight}" fill="{colours.GREYS[grey]}"'
     return f'<text x="{x}" y="{y}" {look}>{escape(words)}</text>'
 
 
 def to_png(table: Table) -> bytes | None:
+    import vl_convert
+
     svg = picture(table)
-    return bytes(vl_convert.svg_to_png(svg, scale=chart.PNG_SCALE)) if svg else None
+    return bytes(vl_convert.svg_to_png(svg, scale=PNG_SCALE)) if svg else None
 
 
 def write(table: Table, path: Path) -> Path:

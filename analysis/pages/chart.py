@@ -11,20 +11,11 @@ import vl_convert
 
 from iogauge.common.text import plain_all
 
-GREYS = {
-    "ink": "#1b1f24",
-    "muted": "#57606a",
-    "track": "#dde1e6",
-    "peak": "#7d8690",
-    "grid": "#eceef1",
-    "paper": "#ffffff",
-}
-INK, MUTED, TRACK, PEAK, GRID, PAPER = GREYS.values()
+from .colours import GREYS, GRID, INK, MUTED, PAPER
+from .page import SVG
 
-PNG_SCALE = 1.5
 PER_LINE = 3  # of a picture
 WIDTH = 250  # pixels of a panel; with its axis it fits a telephone
-SVG = "http://www.w3.org/2000/svg"
 SAYS = "says"  # the role of marks whose description is a text for people
 ElementTree.register_namespace("", SVG)
 

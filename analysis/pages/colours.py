@@ -1,8 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One colour per name; no two names share one."""
+"""The greys of all pages. One colour per name; no two names share one."""
 
 import colorsys
 from collections.abc import Iterable
+
+GREYS = {
+    "ink": "#1b1f24",
+    "muted": "#57606a",
+    "track": "#dde1e6",
+    "peak": "#7d8690",
+    "grid": "#eceef1",
+    "paper": "#ffffff",
+}
+INK, MUTED, TRACK, PEAK, GRID, PAPER = GREYS.values()
 
 # Okabe and Ito's palette, which people with any colour blindness can tell apart.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999", "#F0E442")

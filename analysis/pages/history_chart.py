@@ -11,10 +11,10 @@ import vl_convert
 
 from ..errors import OutputError
 from ..judge.history import LOW, History
-from .chart import INK, MUTED, PNG_SCALE, SAYS, WIDTH, Panels, panel_title, themed_svg
-from .colours import PALETTE
+from .chart import SAYS, WIDTH, Panels, panel_title, themed_svg
+from .colours import INK, MUTED, PALETTE
 from .history_table import change_text
-from .page import save
+from .page import PNG_SCALE, save
 from .words import stretches, value_text
 
 BAD = "#D55E00"

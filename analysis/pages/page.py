@@ -11,6 +11,9 @@ from iogauge.common.text import plain_lines
 
 from ..errors import OutputError
 
+PNG_SCALE = 1.5  # of pictures
+SVG = "http://www.w3.org/2000/svg"
+
 
 def load_template(name: str) -> jinja2.Template:
     """A template of this folder; an undefined variable is an error."""

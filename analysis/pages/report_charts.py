@@ -9,7 +9,8 @@ import altair as alt
 from iogauge.common.text import percent, plain_all
 
 from . import colours, history_chart
-from .chart import GREYS, INK, PEAK, SAYS, WIDTH, Panels, panel_title
+from .chart import SAYS, WIDTH, Panels, panel_title
+from .colours import GREYS, INK, PEAK
 from .report_tables import Section
 from .words import bandwidth_text
 

@@ -3,11 +3,11 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import vl_convert
 from markupsafe import Markup
 
 from iogauge.common.apart import apart
@@ -19,11 +19,10 @@ from ..session.model import CEILINGS, DIRECTIONS
 from ..session.rows import Row, Table
 from ..store import run_files as traced
 from . import answers as first_screen
-from . import bars, chart, footer, history_table, page
+from . import bars, footer, history_table, page
 from . import heat as heat_map
 from .grid import KEYS
 from .page import link
-from .report_charts import CHARTS
 from .report_tables import Section
 from .words import (
     bandwidth_text,
@@ -94,6 +93,7 @@ _TITLES = {"mib_s": "MiB/s", "fs": "file system"}
 LONG = ("says", "ledger", "measured", "published", "missing", "command", "our_conditions",
         "published_conditions", "unlike", "source")  # fmt: skip
 NARROW = ("variant", "hints", "parameters")  # may be folded
+NO_CHARTS = "For a chart here: pip install 'iogauge[charts]'"
 COUNTED = ("bytes", "calls", "processes")
 STYLES = {
     **dict.fromkeys(("regressed", "last run low", "contradicted", "slower", "mismatch"), "bad"),
@@ -176,29 +176,37 @@ def render(
 
 
 def pictures(table: Table, sections: Sequence[Section]) -> dict[str, bytes]:
+    import vl_convert
+
+    from .report_charts import CHARTS
+
     found = {"overview": bars.to_png(table)}
     for section in sections:
         if section.name in CHARTS:
             plot = CHARTS[section.name][0](section)
             found[section.name] = (
-                vl_convert.vegalite_to_png(plot.picture(), scale=chart.PNG_SCALE) if plot else None
+                vl_convert.vegalite_to_png(plot.picture(), scale=page.PNG_SCALE) if plot else None
             )
     return {name: data for name, data in found.items() if data}
 
 
 def _charts(sections: Sequence[Section], each: Each) -> list[dict[str, Any]]:
-    return [_chart(section) for section in each(sections)]
+    charts: dict[str, Any] = dict.fromkeys(("scaling", "published", "history"), (None, NO_CHARTS))
+    with suppress(ModuleNotFoundError):
+        from .report_charts import CHARTS
+
+        charts = CHARTS
+    return [_chart(section, *charts.get(section.name, (None, ""))) for section in each(sections)]
 
 
-def _chart(section: Section) -> dict[str, Any]:
-    make, caption = CHARTS.get(section.name, (None, ""))
+def _chart(section: Section, make: Any, caption: str) -> dict[str, Any]:
     panels = make(section) if make else None
     return {
         # made by the chart library from escaped text
         "panels": [Markup(svg) for svg in panels.svgs()] if panels else [],
         "legend": list(panels.colours.items()) if panels else [],
         "dashes": list(panels.dashes.items()) if panels else [],
-        "caption": caption,
+        "caption": caption if panels or not make else "",
     }
 
 

@@ -57,11 +57,12 @@ def run(args: argparse.Namespace) -> int:
         rows = _calls(traced.singly, traced.log)["calls"] if args.calls else _layers(traced.ledger)
         formats.write_csv(rows, CALLS)
     else:
-        # here: the chart library is slow to load
-        from iogauge.analysis.pages import trace_page, trace_text
+        from iogauge.analysis.pages import trace_text
 
         title, parts = trace_text.heading(traced), trace_text.of_run(traced)
         trace_text.show(title, traced.log, parts, traced.judgement)
+        from iogauge.analysis.pages import trace_page  # here: the chart library is slow to load
+
         page = args.html or traced.folder / PAGE
         trace_page.write(traced, _others(args, traced.log, traced.folder / SUMMARY), page)
         options.say_written(page)
@@ -85,9 +86,11 @@ def run_alone(args: argparse.Namespace, log: Log) -> int:
             rows, cells = _calls(singly, log)["calls"], CALLS
         formats.write_csv(rows, cells)
     else:
-        from iogauge.analysis.pages import trace_page, trace_text
+        from iogauge.analysis.pages import trace_text
 
         trace_text.show(trace_text.heading_of_log(log), log, trace_text.of_log(log, singly))
+        from iogauge.analysis.pages import trace_page
+
         page = args.html or options.unused(Path(f"{log.path.stem}.html"))
         summary = page.absolute().with_name(f"{page.stem}.{SUMMARY}")
         summary = summary if args.html else options.unused(summary)

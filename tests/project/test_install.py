@@ -44,10 +44,16 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "site-packages"
 
 
-def run(installed: Path, cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """The command `iogauge`, as its entry point starts it."""
+def run(
+    installed: Path, cwd: Path, *words: str, hidden: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """The command `iogauge`, as its entry point starts it. `hidden`: modules instead of others."""
     start = "import sys; sys.argv[0] = 'iogauge'; from iogauge.cli.main import main; "
-    environment = {**os.environ, "PYTHONPATH": str(installed), "PYTHONSAFEPATH": "1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{hidden or installed}:{installed}",
+        "PYTHONSAFEPATH": "1",
+    }
     environment.pop("IOGAUGE_OUTPUT", None)
     environment["XDG_CACHE_HOME"] = str(installed.parent / "cache")
     environment["IOGAUGE_NO_LOCK"] = "1"  # nothing is measured
@@ -86,6 +92,24 @@ def test_a_recorded_session_in_another_folder(installed: Path, tmp_path: Path) -
     done = run(installed, tmp_path, "claims", "C11", "--json")
     assert json.loads(done.stdout)[0]["claim"] == "C11", done.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"output"}
+
+
+@pytest.mark.slow
+def test_without_the_extra_the_page_has_no_charts_and_says_so(
+    installed: Path, tmp_path: Path
+) -> None:
+    """What only draws charts is the extra `charts`: `iogauge run` ends well without it."""
+    results = ROOT / "tests" / "data" / "session-all" / "results"  # with scaling, published numbers
+    shutil.copytree(results, tmp_path / "output")
+    (hidden := tmp_path / "hidden").mkdir()
+    for name in ("altair", "vl_convert"):
+        (hidden / f"{name}.py").write_text(f"raise ModuleNotFoundError(name={name!r})\n")
+    done = run(installed, tmp_path, "report", hidden=hidden)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "output" / "report.html").read_text()
+    assert "For a chart here: pip install" in page and "<figcaption>Points" not in page
+    done = run(installed, tmp_path, "summary", "--png", "bars.png", hidden=hidden)
+    assert done.returncode == 2 and "pip install 'iogauge[charts]'" in done.stderr
 
 
 def test_what_sets_up_stacks_says_that_it_needs_a_checkout(installed: Path, tmp_path: Path) -> None:
