@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The ceilings of a file system: the bandwidth of large aligned POSIX transfers of the same bytes per process
- * in the same job, with a file per process (the practical peak), and in one shared file with a contiguous
- * range per process. On request also what small accesses reach, at random places of a file per process, and
- * how many files are created, looked up and removed. Ceilings are patterns that run through the same driver,
- * so that they are timed exactly like the run itself. What takes too little time is repeated with new files:
- * overwriting is a different measurement. */
+ * and step in the same job, with a file per process (the practical peak), and in one shared file with a
+ * contiguous range per process. On request also what small accesses reach, at random places of a file per
+ * process, and how many files are created, looked up and removed. Ceilings are patterns that run through the
+ * same driver, so that they are timed exactly like the run itself. What takes too little time is repeated
+ * with new files: overwriting is a different measurement. */
 #include "driver/ceilings.h"
 
 #include <inttypes.h>
@@ -24,7 +24,8 @@ extern const io_method io_method_posix, io_method_posix_shared;
 
 typedef struct {
     const char *name;
-    uint64_t bytes, transfer; /* bytes per process */
+    uint64_t bytes, transfer; /* bytes per process and step */
+    uint64_t steps;
     io_dim dim;
     io_dataset data;
 } range;
@@ -36,8 +37,7 @@ static void schema(const void *state, uint64_t step, io_schema *out) {
 }
 
 static void file_name(const void *state, uint64_t step, const char *extension, char *name, size_t size) {
-    (void)step;
-    snprintf(name, size, IO_CEILING_FILE "-%s%s", ((const range *)state)->name, extension);
+    snprintf(name, size, IO_CEILING_FILE "-%s.%" PRIu64 "%s", ((const range *)state)->name, step, extension);
 }
 
 static uint64_t transfers(const void *state) {
@@ -121,7 +121,7 @@ static int measure_one(const io_session *session, const io_pattern *pattern, ran
     what.pattern = pattern;
     what.state = state;
     what.method = method;
-    what.steps = 1;
+    what.steps = state->steps;
     what.io_group = 0;
     what.compute_seconds = 0;
     what.common.keep = false;
@@ -141,7 +141,7 @@ static int measure(const io_session *session, double least, const io_pattern *pa
     uint64_t n = (uint64_t)session->world->size;
     state.dim = (io_dim){"bytes", state.bytes * n};
     double began = io_monotonic_seconds(), taken = 0, operation[IO_OPERATIONS] = {0};
-    for (*to = (io_ceiling){0}; !to->passes || taken < least; to->passes++) {
+    for (*to = (io_ceiling){0}; !to->passes || taken < least; to->passes += state.steps) {
         io_sample one;
         if (measure_one(session, pattern, &state, method, &one)) return -1;
         for (int d = 0; d < IO_DIRECTIONS; d++) to->seconds[d] += one.seconds[d];
@@ -163,14 +163,14 @@ uint64_t io_ceiling_buffer(const io_case *what, uint64_t share) {
 
 int io_measure_ceilings(const io_session *session, uint64_t share, const io_ceiling_choice *choice,
                         io_ceilings *to) {
-    range large = {.name = "fpp", .bytes = share, .transfer = TRANSFER};
-    range small = {.name = "small", .bytes = share < SMALL_SHARE ? share : SMALL_SHARE, .transfer = IO_SMALL};
+    range large = {.name = "fpp", .bytes = share, .transfer = TRANSFER, .steps = session->what->steps};
+    uint64_t some = share < SMALL_SHARE ? share : SMALL_SHARE;
+    range small = {.name = "small", .bytes = some - some % IO_SMALL, .transfer = IO_SMALL, .steps = 1};
     if (measure(session, choice->seconds, &contiguous, large, &io_method_posix, &to->fpp)) return -1;
     large.name = "shared";
     if (measure(session, choice->seconds, &contiguous, large, &io_method_posix_shared, &to->shared))
         return -1;
     double least = choice->seconds < SMALL_SECONDS ? choice->seconds : SMALL_SECONDS;
-    small.bytes -= small.bytes % IO_SMALL;
     if (!choice->small || !small.bytes) return 0;
     if (measure(session, least, &contiguous, small, &io_method_posix, &to->small)) return -1;
     small.bytes = FILES;
