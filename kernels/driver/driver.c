@@ -72,6 +72,7 @@ static int set_communicator(io_step *f) {
 static void finish(io_step *f) {
     if (f->ctx.comm != f->session->world->comm && f->ctx.comm != MPI_COMM_NULL) MPI_Comm_free(&f->ctx.comm);
     free(f->parts);
+    free(f->held);
 }
 
 /* The text files are written with the first file. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Buffers, values and transfers. A buffer either holds all data of a step, filled before the file is created
  * and verified after it was read, or it is reused: it holds a piece of a transfer, filled just before the
- * write and verified just after the read, while the clock of the step is stopped. */
+ * write, or some that were read and are verified together, while the clock of the step is stopped. */
 #include "driver/move.h"
 
 #include <inttypes.h>
@@ -21,6 +21,9 @@
 #define PIECE                                                                                                \
     ((uint64_t)1 << 20) /* size of a reused buffer in bytes, unless a part or transfer needs more            \
                          */
+/* Read from storage before the clock stops to verify it: meanwhile the kernel reads ahead, some MiB. */
+#define HELD ((uint64_t)32 << 20)
+#define ALIGNED ((uint64_t)4096) /* pieces in the buffer, for direct I/O */
 
 double io_step_clock(const io_step *f) { return io_monotonic_seconds() - f->paused; }
 
@@ -137,9 +140,47 @@ static int call_method(const io_step *f, const io_part *parts, int n) {
  * generate their values off the clock. With a file per process, each goes on by itself, as programs do. */
 static bool together(const io_step *f) { return f->shared && f->number == 0; }
 
-static void prepare_piece(io_step *f, const io_part *parts, int n, uint64_t bytes) {
+/* Verifies what was read through the reused buffer, and empties it. */
+static int verify_held(io_step *f) {
+    int status = verify_parts(f, f->held, (int)f->nheld);
+    f->nheld = 0;
+    f->held_bytes = 0;
+    return status;
+}
+
+/* Where a piece is read to, behind those that wait for being verified; from storage many do. */
+static int place_piece(io_step *f, io_part *parts, int n, uint64_t bytes) {
+    const io_session *s = f->session;
+    uint64_t room = f->direction == IO_READING && s->what->drop_caches ? s->buffer_bytes : bytes;
     double began = io_monotonic_seconds();
-    if (f->direction == IO_READING) memset(f->session->buffer, POISON, bytes);
+    int status = f->held_bytes + bytes > room ? verify_held(f) : 0;
+    if (!f->held_bytes && io_step_verifies(f) && f->direction == IO_READING)
+        memset(s->buffer, POISON, room > bytes ? room : bytes);
+    for (int i = n - 1; i >= 0; i--)
+        parts[i].data = s->buffer + f->held_bytes + (parts[i].offset - parts[0].offset);
+    f->paused += io_monotonic_seconds() - began;
+    return status;
+}
+
+static int hold_piece(io_step *f, const io_part *parts, int n, uint64_t bytes) {
+    if (f->direction == IO_WRITING || !io_step_verifies(f)) return 0;
+    double began = io_monotonic_seconds();
+    size_t wanted = f->nheld + (size_t)n;
+    if (wanted > f->held_room) {
+        io_part *more = realloc(f->held, 2 * wanted * sizeof *more);
+        if (!more) return io_fail(f->ctx.error, "out of memory for %zu parts", 2 * wanted);
+        f->held = more;
+        f->held_room = 2 * wanted;
+    }
+    if (n) memcpy(f->held + f->nheld, parts, (size_t)n * sizeof *parts);
+    f->nheld = wanted;
+    f->held_bytes += (bytes + ALIGNED - 1) / ALIGNED * ALIGNED;
+    f->paused += io_monotonic_seconds() - began;
+    return 0;
+}
+
+static void prepare_piece(io_step *f, const io_part *parts, int n) {
+    double began = io_monotonic_seconds();
     for (int i = n - 1; f->direction == IO_WRITING && f->session->found && i >= 0; i--)
         fill_part(f, &parts[i]);
     if (f->direction == IO_WRITING) f->seconds.fill += io_monotonic_seconds() - began;
@@ -165,14 +206,6 @@ static bool end_together(io_step *f, double began, double ended, bool failed, bo
     return all[1] > 0;
 }
 
-static int verify_piece(io_step *f, const io_part *parts, int n) {
-    if (f->direction == IO_WRITING || !io_step_verifies(f)) return 0;
-    double began = io_monotonic_seconds();
-    int status = verify_parts(f, parts, n);
-    f->paused += io_monotonic_seconds() - began;
-    return status;
-}
-
 /* A transfer through a reused buffer, of at least one call. A process without another piece only joins the
  * others. */
 static int move_pieces(io_step *f, int n) {
@@ -182,14 +215,13 @@ static int move_pieces(io_step *f, int n) {
         io_part *parts = f->parts + first;
         uint64_t bytes;
         int some = piece_of(&f->schema, parts, n - first, f->shared, &bytes);
-        for (int i = some - 1; i >= 0; i--)
-            parts[i].data = f->session->buffer + (parts[i].offset - parts[0].offset);
-        prepare_piece(f, parts, some, bytes);
+        bool failed = place_piece(f, parts, some, bytes);
+        prepare_piece(f, parts, some);
         io_latency_begin(f->session->latency);
         double began = io_monotonic_seconds();
-        bool failed = calls && call_method(f, parts, some);
+        failed = failed || (calls && call_method(f, parts, some));
         double ended = io_monotonic_seconds();
-        failed = failed || verify_piece(f, parts, some);
+        failed = failed || hold_piece(f, parts, some, bytes);
         first += some;
         more = first < n;
         if (together(f)) failed = end_together(f, began, ended, failed, &more);
@@ -219,7 +251,7 @@ static int move_stretch(io_step *f, int which, uint64_t from, uint64_t to) {
     return all_at_once ? io_agree(f->session->world) : status;
 }
 
-int io_step_move(io_step *f) {
+static int move_all(io_step *f) {
     const io_case *c = f->session->what;
     uint64_t transfers = f->transfers_each;
     if (!c->pattern->stretch) return move_transfers(f, 0, transfers);
@@ -229,6 +261,14 @@ int io_step_move(io_step *f) {
         if (move_stretch(f, which, k, next)) return -1;
     }
     return 0;
+}
+
+int io_step_move(io_step *f) {
+    if (move_all(f)) return -1;
+    double began = io_monotonic_seconds();
+    int status = verify_held(f);
+    f->paused += io_monotonic_seconds() - began;
+    return status;
 }
 
 void io_step_stretch_bytes(io_step *f, io_sample *sample) {
@@ -263,5 +303,7 @@ int io_buffer_bytes(const io_case *c, uint64_t owner, uint64_t *most, io_error *
         }
     }
     free(parts);
+    uint64_t all = c->pattern->bytes(c->state, owner), held = all < HELD ? all : HELD;
+    if (c->read && c->verify && c->drop_caches && held > *most) *most = held;
     return 0;
 }

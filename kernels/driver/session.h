@@ -15,7 +15,8 @@ struct io_session {
     io_world *world;
     const io_case *what;
     MPI_Info info[IO_DIRECTIONS]; /* the hints for MPI */
-    char *buffer;                 /* this process's data of one step, or of a piece of it */
+    char *buffer;                 /* this process's data of one step, or of pieces of it */
+    uint64_t buffer_bytes;
     uint64_t repeat;
     bool own_files; /* one file per process; set by io_measure */
     /* The files of the first `created` steps belong to this run. No others are ever removed. */

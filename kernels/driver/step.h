@@ -21,6 +21,9 @@ typedef struct {
     double began, paused; /* start on the step's clock; seconds during which that clock was stopped, */
     double stood;         /* and at the begin of the phase */
     bool shared;          /* a file of all processes */
+    io_part *held;        /* read, and not yet verified: so many parts, with room for more, and bytes */
+    size_t nheld, held_room;
+    uint64_t held_bytes;
     io_seconds seconds;
     uint64_t calls; /* library calls, including close */
 } io_step;

@@ -114,6 +114,7 @@ static int prepare(const io_run *run, io_world *world, run_data *w) {
                 "out of memory for %llu bytes of data per process; use more processes or less data",
                 (unsigned long long)w->report.buffer);
     w->session.buffer = buffer;
+    w->session.buffer_bytes = w->report.buffer;
     w->session.latency = io_latency_new(&world->error);
     io_hints_info(&run->what.hints, IO_HINT_OF_WRITING, &w->session.info[IO_WRITING], &world->error);
     io_hints_info(&run->what.hints, IO_HINT_OF_READING, &w->session.info[IO_READING], &world->error);

@@ -10,9 +10,8 @@ from reframe_tests.machine import duration, filesystems, placement
 from reframe_tests.machine.duration import Move
 from reframe_tests.machine.placed import Placed
 
-# A reused buffer holds at least one piece, and the ceilings' transfer if they are measured
-# (kernels/driver: PIECE, TRANSFER).
-PIECE, CEILING = 2**20, 8 * 2**20
+# What a reused buffer holds of cold reads before it is verified (kernels/driver/move.c: HELD).
+HELD = 32 * 2**20
 QUEUE = 64 * 2**20  # of an I/O process, unless a test says otherwise
 
 
@@ -68,8 +67,7 @@ class Fits(Placed):
     def held_bytes(self) -> int:
         """Of data, in a process at once."""
         whole = self.share_of_a_dump()
-        least = CEILING if self.ceilings else PIECE
-        return min(whole, max(self.call_bytes(), least)) if self.reuses_buffer() else whole
+        return min(whole, max(self.call_bytes(), HELD)) if self.reuses_buffer() else whole
 
     def memory_shortage(self) -> str | None:
         """Checked before anything is submitted: a job that runs out of memory wastes its turn."""

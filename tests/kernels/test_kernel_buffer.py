@@ -6,14 +6,16 @@ from __future__ import annotations
 import filecmp
 import json
 import os
+import re
 import time
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
 import pytest
 from iokernel_stacks import MOVING, How, Stack
 from recorder_runs import kernel
+from test_kernel_metadata import library
 from test_kernel_wrong_bytes import INDEX, NAME, check, flip, s3d_target, values
 from written import IOR, PATTERNS, S3D, Writer, Written
 
@@ -170,6 +172,59 @@ def test_who_fails_does_not_leave_the_others_waiting(
     assert not list((tmp_path / "files").iterdir())
 
 
+TELLS = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+static int reading, turns;
+static ssize_t read_at(int fd, void *to, size_t n, off_t at) {
+    ssize_t (*real)(int, void *, size_t, off_t) = dlsym(RTLD_NEXT, "pread");
+    reading = 1;
+    return real(fd, to, n, at);
+}
+ssize_t pread(int fd, void *to, size_t n, off_t at) { return read_at(fd, to, n, at); }
+ssize_t pread64(int fd, void *to, size_t n, off_t at) { return read_at(fd, to, n, at); }
+void iogauge_plant(uint64_t repeat, uint64_t step, uint64_t all, uint64_t at, void *d, uint64_t n) {
+    turns += reading, reading = 0;
+}
+int iogauge_take_back(void *element, uint64_t size) { return 0; }
+__attribute__((destructor)) static void say(void) {
+    if (turns) fprintf(stderr, "turns %d\\n", turns);
+}
+"""
+
+
+@pytest.mark.parametrize(("cold", "turns"), [(True, 2), (False, 64)])
+def test_cold_reads_are_not_verified_one_by_one(
+    openmpi: Stack, cold: bool, turns: int, tmp_path: Path
+) -> None:
+    """While the clock stands for verification the kernel reads ahead. How often it stands, of 64
+    reads of a mebibyte; a wrong bit is found wherever in the buffer it was read to."""
+    words = ["ior", "-b", "64m", "-t", "1m", *POSIX.options(), *REUSED, "--keep"]
+    words += ["--dir", str(tmp_path / "d"), *(["--drop-caches"] if cold else [])]
+    (tmp_path / "d").mkdir()
+    variables = {"LD_PRELOAD": str(library(tmp_path, TELLS))}
+    done = openmpi.run(*words, processes=1, document=tmp_path / "r.json", environment=variables)
+    assert re.findall(r"turns (\d+)", done.stderr) == [str(turns)]
+    held = done.good()["memory"]["buffer"] // MIB
+    assert held == (32 if cold else 1)
+    (file,) = (tmp_path / "d").iterdir()
+    for at in (0, 5 * MIB + 8, 63 * MIB):
+        with file.open("r+b") as data:
+            data.seek(at)
+            (byte,) = data.read(1)
+            data.seek(at)
+            data.write(bytes([byte ^ 1]))
+            data.flush()
+            wrong = openmpi.run(*words, "--read-only", processes=1)
+            assert wrong.status != 0 and f"byte {at} " in f"{wrong.stderr} "
+            data.seek(at)
+            data.write(bytes([byte]))
+            data.flush()
+
+
 def test_ceilings_beside_a_reused_buffer(stack: Stack, tmp_path: Path) -> None:
     words = [*RAMSES, *POSIX.options(), "--dir", str(tmp_path), "--ceilings"]
     document = stack.run(*words, document=tmp_path / "r.json").good()
@@ -206,6 +261,23 @@ def test_small_accesses_are_at_random_places(stack: Stack, tmp_path: Path) -> No
         offsets = [offset for offset, *_ in segments]
         assert set(offsets) == set(range(0, MIB, 4096))
         assert all(b != a + 4096 for a, b in pairwise(offsets))
+
+
+def test_ceilings_move_as_many_steps_as_the_case(stack: Stack, tmp_path: Path) -> None:
+    """Each in a file of its own; all are written before the first is read."""
+    words = ["ior", "-b", "1m", "-t", "64k", *POSIX.options(), "--steps", "3", "--ceilings"]
+    run, processes = kernel(stack, tmp_path, *words, dxt=True)
+    ceilings = run.good()["samples"][0]["ceilings"]
+    assert {ceilings[which]["passes"] for which in ("fpp", "shared")} == {3}
+    for which, each in product(("fpp", "shared"), processes):
+        own = [one.segments for one in each.records if f"ceiling-{which}" in one.path]
+        reads, writes = (
+            [list(SEGMENT.iter_unpack(of[way])) for of in own if of[way]] for way in (0, 1)
+        )
+        for found in (reads, writes):
+            assert [sum(length for _, length, *_ in file) for file in found] == [MIB] * 3
+        begun = min(start for file in reads for _, _, start, _ in file)
+        assert max(end for file in writes for *_, end in file) <= begun
 
 
 def test_more_of_the_ceilings_needs_the_ceilings(stack: Stack, tmp_path: Path) -> None:
