@@ -4,6 +4,7 @@
 
 import json
 import re
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -73,6 +74,7 @@ def with_posix_calls(trace: Trace) -> Trace:
 
 def make(trace: Trace, out: Path, way: int = WRITE) -> WhatIf:
     """What it wrote, or (`way`) read. `CannotReplayError` if that is nothing, or too irregular."""
+    begins = _view_begins(trace)
     word = ("read", "written")[way]
     said: list[str] = []
     own: dict[int, list[tuple[str, ByRank]]] = {}
@@ -83,7 +85,8 @@ def make(trace: Trace, out: Path, way: int = WRITE) -> WhatIf:
         if len(by_rank) == 1:
             own.setdefault(next(iter(by_rank)), []).append((name, by_rank))
         else:
-            found = arrays.of_file([(rank, *mine) for rank, mine in sorted(by_rank.items())])
+            cut = [(rank, *_cut(*mine, begins[i])) for rank, mine in sorted(by_rank.items())]
+            found = arrays.of_file(cut)
             dumps.append([(f"{name}_{k}", array) for k, array in enumerate(found)])
     if own:
         dumps += _own_files(own, said)
@@ -123,6 +126,23 @@ def _moved(trace: Trace, way: int) -> dict[int, ByRank]:
             mine = moved[moved["file"] == i]
             found.setdefault(i, {})[rank] = (mine["start"].copy(), mine["end"].copy())
     return dict(sorted(found.items()))
+
+
+def _view_begins(trace: Trace) -> dict[int, set[int]]:
+    found: dict[int, set[int]] = defaultdict(set)
+    for rows in trace.accesses:
+        for file, view in np.unique(rows[rows["view"] > 0][["file", "view"]]).tolist():
+            found[file].add(trace.views[view].displacement)
+    return found
+
+
+def _cut(start: Numbers, end: Numbers, begins: set[int]) -> tuple[Numbers, Numbers]:
+    """What a view shows is no part of an array with the header before it."""
+    places = np.array(sorted(begins), np.int64)
+    at = np.searchsorted(start, places) - 1
+    inside = (at >= 0) & (end[at] > places)
+    at, places = at[inside], places[inside]
+    return np.insert(start, at + 1, places), np.insert(end, at, places)
 
 
 def _apart(by_rank: ByRank, what: str, path: str, said: list[str]) -> ByRank:

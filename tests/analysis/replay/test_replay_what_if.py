@@ -145,3 +145,12 @@ def test_the_file_says_what_it_holds(tmp_path: Path) -> None:
     assert header["transfers"] == [{"dataset": 0, "parts": 1}]
     numbers = np.frombuffer(data[8 : -16 - length], "<u8").reshape(2, 1, 2, 2)
     assert numbers.tolist() == [[[[0, 0], [2, 1]]], [[[0, 1], [2, 1]]]]
+
+
+def test_a_header_before_a_view_is_no_part_of_its_array() -> None:
+    """Whoever writes it: its bytes touch those of its writer's first row."""
+    start, end = what_if._cut(
+        np.array([0, 8192, 16384]), np.array([4608, 12288, 20480]), {512, 1024, 8192, 18000, 30000}
+    )
+    assert start.tolist() == [0, 512, 1024, 8192, 16384, 18000]
+    assert end.tolist() == [512, 1024, 4608, 12288, 18000, 20480]
