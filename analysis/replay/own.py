@@ -56,7 +56,7 @@ USES = {2: 1, 4: 2}  # MPI_MODE_RDONLY, MPI_MODE_WRONLY
 ACCESS_MODES = 14
 MOST_PIECES = 20_000_000  # of one process
 FIRST_MOVE = 100  # kinds of accesses, beside STEPS
-POINTER = re.compile(r"(read|write)_(shared|ordered)")
+POINTER = re.compile(r"i?(read|write)_(shared|ordered)")
 NO_OFFSETS = "a shared file pointer does not say its offsets"
 
 
@@ -167,8 +167,8 @@ def _take(own: Own, calls: Calls, process: RawProcess, record: RawRecord, later:
     steps += _ends(calls, events, record, mine, later)
     for other in process.records if (mine["offset"] < 0).any() else ():
         if other.id == record.id and other.module == "POSIX":
-            both = [np.frombuffer(some, SEGMENT).copy() for some in other.segments]
-            for some in both:
+            both = [np.sort(np.frombuffer(some, SEGMENT), order="start") for some in other.segments]
+            for some in both:  # asynchronous ones are in the order of their ends
                 some["start"] += later
                 some["end"] += later
             calls.below[process.rank] = both
@@ -241,8 +241,6 @@ def _rows(
     rows["offset"] = np.where(marks["at"] < 0, -1, marks["at"] * elements[which])
     rows["start"], rows["end"] = segments["start"] + later, segments["end"] + later
     unknown = (marks["at"] < 0) & ~pointer[called]
-    if (rows["form"][unknown] == SHARED).any():
-        calls.why = calls.why or "nonblocking calls at a shared pointer are not repeated"
     if unknown.any() or (rows["length"] > 2**31 - 1).any():
         calls.why = calls.why or "the trace does not say where its MPI-IO calls begin"
     return rows
@@ -251,7 +249,7 @@ def _rows(
 def _form(name: str) -> int:
     if "_begin" in name or "_ordered" in name:
         return SPLIT if "_begin" in name else ORDERED
-    return SHARED if "_shared" in name else ALL * ("_all" in name) | LATER * (name[0] == "i")
+    return SHARED * ("_shared" in name) | ALL * ("_all" in name) | LATER * (name[0] == "i")
 
 
 def _place(calls: Calls) -> str:
@@ -271,7 +269,7 @@ def _place(calls: Calls) -> str:
         )  # the pointer is at 0 again
         before = np.cumsum(mine["length"]) - mine["length"]
         before -= before[np.searchsorted(since, since)]
-        ordered = mine["form"] != SHARED
+        ordered = mine["form"] & SHARED == 0
         turns.append((pointed[rank][ordered], since[ordered], before[ordered]))
         for way, some in enumerate(calls.below.get(rank, ())):
             at = pointed[rank][~ordered & (mine["write"] == way)]

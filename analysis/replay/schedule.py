@@ -24,6 +24,7 @@ OPEN, CLOSE, READ, WRITE, READ_ALL, WRITE_ALL, SYNC, PHASE, VIEW, WAIT = (*range
 MOVES = {
     own.SINGLE: (READ, WRITE), own.ALL: (READ_ALL, WRITE_ALL), own.LATER: (9, 10),
     own.ALL_LATER: (11, 12), own.SPLIT: (13, 14), own.ORDERED: (15, 16), own.SHARED: (17, 18),
+    own.SHARED | own.LATER: (20, 21),
 }  # fmt: skip
 READS, WRITES = zip(*MOVES.values(), strict=True)
 VIEW_BITS = 32  # a file view is the upper half of an act's file

@@ -40,6 +40,8 @@ const io_act_traits io_act_is[IO_ACTS] = {
     [IO_ACT_WRITE_ORDERED] = {.writes = true, .collective = true},
     [IO_ACT_READ_SHARED] = {.reads = true},
     [IO_ACT_WRITE_SHARED] = {.writes = true},
+    [IO_ACT_READ_SHARED_LATER] = {.reads = true, .later = true},
+    [IO_ACT_WRITE_SHARED_LATER] = {.writes = true, .later = true},
 };
 
 static int damaged(const io_schedule *s, const char *what, io_error *error) {

@@ -51,6 +51,8 @@ typedef enum {
     IO_ACT_READ_SHARED,
     IO_ACT_WRITE_SHARED,
     IO_ACT_WAIT,
+    IO_ACT_READ_SHARED_LATER,
+    IO_ACT_WRITE_SHARED_LATER,
     IO_ACTS
 } io_act_kind;
 

@@ -40,8 +40,12 @@ int io_replay_later_begin(io_replaying *r, io_logged *l, MPI_File f) {
     MPI_Offset at = (MPI_Offset)one->offset;
     int n = (int)act->length, code;
     const char *name;
+    MPI_Offset pointer;
     io_now_at(r->session->world, io_act_is[act->kind].writes ? IO_AT_WRITE : IO_AT_READ);
     double began = io_monotonic_seconds();
+    bool shared = act->kind == IO_ACT_READ_SHARED_LATER || act->kind == IO_ACT_WRITE_SHARED_LATER;
+    if (shared && (code = MPI_File_get_position_shared(f, &pointer)))
+        return io_fail_mpi(r->ctx.error, "MPI_File_get_position_shared", r->file.path, code);
 #define BEGIN(KIND, NAME, REST)                                                                              \
     case KIND:                                                                                               \
         name = #NAME;                                                                                        \
@@ -51,6 +55,8 @@ int io_replay_later_begin(io_replaying *r, io_logged *l, MPI_File f) {
     switch (act->kind) {
         BEGIN(IO_ACT_READ_LATER, MPI_File_iread_at, REQUEST)
         BEGIN(IO_ACT_WRITE_LATER, MPI_File_iwrite_at, REQUEST)
+        BEGIN(IO_ACT_READ_SHARED_LATER, MPI_File_iread_at, REQUEST)
+        BEGIN(IO_ACT_WRITE_SHARED_LATER, MPI_File_iwrite_at, REQUEST)
         BEGIN(IO_ACT_READ_ALL_LATER, MPI_File_iread_at_all, REQUEST)
         BEGIN(IO_ACT_WRITE_ALL_LATER, MPI_File_iwrite_at_all, REQUEST)
         BEGIN(IO_ACT_READ_SPLIT, MPI_File_read_at_all_begin, )

@@ -132,19 +132,21 @@ ONE_CALL(split, MPI_File_write_all_begin(ALL) || MPI_File_write_all_end(f, d->da
          MPI_File_read_all_begin(ALL) || MPI_File_read_all_end(f, d->data, MPI_STATUS_IGNORE))
 ONE_CALL(later_all, MPI_File_iwrite_all(ALL, &r), MPI_File_iread_all(ALL, &r))
 
-static void later(const dump *d, const char *name) {
-    MPI_File f = mpi_open(d, name);
-    MPI_Request *r = malloc((size_t)d->pieces * sizeof *r);
-    MPI_Status *status = malloc((size_t)d->pieces * sizeof *status);
-    char *data = d->data;
-    for (int i = 0; i < d->pieces; data += d->length[i++])
-        CHECK(d->writing ? MPI_File_iwrite_at(f, d->at[i], data, d->length[i], MPI_BYTE, &r[i])
-                         : MPI_File_iread_at(f, d->at[i], data, d->length[i], MPI_BYTE, &r[i]));
-    CHECK(MPI_Waitall(d->pieces, r, status));
-    free(r);
-    free(status);
-    CHECK(MPI_File_close(&f));
-}
+#define ALL_LATER(WAY, WRITE, READ)                                                                          \
+    static void WAY(const dump *d, const char *name) {                                                       \
+        MPI_File f = mpi_open(d, name);                                                                      \
+        MPI_Request *r = malloc((size_t)d->pieces * sizeof *r);                                              \
+        MPI_Status *status = malloc((size_t)d->pieces * sizeof *status);                                     \
+        char *data = d->data;                                                                                \
+        for (int i = 0; i < d->pieces; data += d->length[i++]) CHECK(d->writing ? (WRITE) : (READ));         \
+        CHECK(MPI_Waitall(d->pieces, r, status));                                                            \
+        free(r);                                                                                             \
+        free(status);                                                                                        \
+        CHECK(MPI_File_close(&f));                                                                           \
+    }
+#define BEGUN data, d->length[i], MPI_BYTE, &r[i]
+ALL_LATER(later, MPI_File_iwrite_at(f, d->at[i], BEGUN), MPI_File_iread_at(f, d->at[i], BEGUN))
+ALL_LATER(shared_later, MPI_File_iwrite_shared(f, BEGUN), MPI_File_iread_shared(f, BEGUN))
 
 #ifdef WITH_HDF5
 static void hdf5_as(const dump *d, const char *name, H5FD_mpio_xfer_t transfer) {
@@ -214,6 +216,7 @@ static const struct {
     {"split",         split        },
     {"later",         later        },
     {"later_all",     later_all    },
+    {"shared_later",  shared_later },
 #ifdef WITH_HDF5
     {"hdf5",          hdf5         },
     {"hdf5_all",      hdf5_all     },
