@@ -30,7 +30,11 @@ def take(like: Like, maps: dict[str, str]) -> None:
             if name not in like.dimensions:
                 have = ", ".join(like.dimensions) or "none"
                 raise CannotLikeError(f"--list {words}: no dimension {name}; it has {have}")
-        found[names] = read(Path(path), names, _lengths(like, names))
+        found[names], holes = read(Path(path), names, _lengths(like, names))
+        if holes:
+            like.said.append(
+                f"{path}: {holes} masked points, here each of the process of the point before it"
+            )
     grids = {names: _grid(points, _lengths(like, names)) for names, points in found.items()}
     once = [name for names in found for name in names]
     if len(set(once)) == len(once) and all(grids.values()):
@@ -67,10 +71,11 @@ def _must_fit(like: Like, names: tuple[str, ...], path: str) -> None:
     )
 
 
-def read(path: Path, names: tuple[str, ...], lengths: list[int]) -> list[Points]:
-    """The points of each process, counted from 0 through all dimensions, the last one fastest.
-    `names`, `lengths`: the map's dimensions, slowest first. `CannotLikeError` for a file in another
-    form, with other dimensions, or that does not give each point to one process."""
+def read(path: Path, names: tuple[str, ...], lengths: list[int]) -> tuple[list[Points], int]:
+    """The points of each process, counted from 0 through all dimensions, the last one fastest, and
+    how many the map gives to none. `names`, `lengths`: the map's dimensions, slowest first.
+    `CannotLikeError` for a file in another form, with other dimensions, or that gives a point to
+    several processes."""
     try:
         lines = path.read_text(encoding="ascii").splitlines()
     except UnicodeDecodeError:
@@ -101,16 +106,22 @@ def read(path: Path, names: tuple[str, ...], lengths: list[int]) -> list[Points]
         points = [_points(path, lines, i, math.prod(lengths)) for i in range(processes)]
     except (ValueError, IndexError, OverflowError):
         raise CannotLikeError(f"{path}: expected a decomposition map as PIO writes it") from None
-    owners = np.zeros(math.prod(lengths), np.int64)
-    for mine in points:
-        owners[mine] += 1
-    if (owners != 1).any():
+    owners = np.full(math.prod(lengths), -1)
+    for process, mine in enumerate(points):
+        owners[mine] = process
+    holes = owners < 0
+    several = sum(map(len, points)) - int((~holes).sum())
+    if several or holes.all():
         raise CannotLikeError(
-            f"{path}: {int((owners == 0).sum())} points of {','.join(names)} are no process's, "
-            f"{int((owners > 1).sum())} belong to several; expected a map that gives each point to "
-            "one process: give what is masked to any, or cut by --cut instead of a map"
+            f"{path}: {several} points of {','.join(names)} belong to several processes, "
+            f"{int(holes.sum())} to none; expected a map that gives each point to one"
         )
-    return points
+    # PIO writes fill values to what is masked.
+    before = np.where(holes, np.argmax(~holes), np.arange(len(holes)))
+    owners = owners[np.maximum.accumulate(before)]
+    order = np.argsort(owners, kind="stable")
+    cuts = np.searchsorted(owners[order], np.arange(1, processes))
+    return np.split(order, cuts), int(holes.sum())
 
 
 def _points(path: Path, lines: list[str], process: int, length: int) -> Points:
