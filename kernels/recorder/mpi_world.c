@@ -1,7 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Init and MPI_Finalize: the rank of this process, and whether it ended normally. */
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "mpi_handles.h"
 #include "recorder.h"
+
+/* Handles of one MPI are addresses, of others numbers: calls cannot even be passed on. */
+static void refuse_other_mpi(const void *init) {
+    bool open = recorder_beside(init, "ompi_mpi_comm_world");
+#ifdef OPEN_MPI
+    const char *mine = "Open MPI";
+    if (open) return;
+#else
+    const char *mine = "MPICH";
+    if (!open) return;
+#endif
+    fprintf(stderr,
+            "iogauge recorder: built for %s, which is not this program's MPI; preload the one built for "
+            "that\n",
+            mine);
+    exit(1);
+}
 
 /* Files of a process started without MPI_Init belong to process 0 of 1. */
 static void learn_process(int result) {
@@ -15,6 +35,7 @@ static void learn_process(int result) {
 
 EXPORT int PMPI_Init(int *argc, char ***argv) {
     NEXT_MPI(MPI_Init, (int *, char ***));
+    refuse_other_mpi((const void *)next);
     int result = next(argc, argv);
     learn_process(result);
     return result;
@@ -23,6 +44,7 @@ BOTH_NAMES(MPI_Init, (int *argc, char ***argv));
 
 EXPORT int PMPI_Init_thread(int *argc, char ***argv, int wanted, int *given) {
     NEXT_MPI(MPI_Init_thread, (int *, char ***, int, int *));
+    refuse_other_mpi((const void *)next);
     int result = next(argc, argv, wanted, given);
     learn_process(result);
     return result;

@@ -65,6 +65,8 @@ EXPORT int PMPI_File_open(MPI_Comm comm, const char *path, int mode, MPI_Info in
         record_open(r, start, end);
         remember(*handle, r, processes);
         event_add(r, EVENT_OPEN, mode, processes, start, end);
+        /* As in MPI_File_close below. */
+        if (processes > 1) event_message(MESSAGE_BOTH, start, end);
     }
     recorder_unlock();
     if (r) recorder_opened_with(info, mode, *handle);

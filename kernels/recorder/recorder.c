@@ -3,6 +3,7 @@
 #include "recorder.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <linux/magic.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -20,12 +21,48 @@ static recorder the;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 recorder_switches recorder_switch;
 
-void *recorder_next(const char *name) {
+/* The library with this address. */
+static const void *library_of(const void *address) {
+    Dl_info found;
+    return dladdr(address, &found) ? found.dli_fbase : NULL;
+}
+
+/* A library that was loaded later, for one other library alone: Python's MPI is. */
+static void *loaded_later(const char *name) {
+    void *self = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD), *next = NULL;
+    struct link_map *library = NULL;
+    if (self) dlinfo(self, RTLD_DI_LINKMAP, &library);
+    for (; library && !next; library = library->l_next) {
+        void *handle = *library->l_name ? dlopen(library->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+        if (handle) next = dlsym(handle, name);
+        if (next && library_of(next) == library_of(&the)) next = NULL;
+        if (handle) dlclose(handle);
+    }
+    if (self) dlclose(self);
+    return next;
+}
+
+static void *find_next(const char *name) {
     void *next = dlsym(RTLD_NEXT, name);
+    return next ? next : loaded_later(name);
+}
+
+bool recorder_beside(const void *function, const char *name) {
+    Dl_info library;
+    void *handle = NULL;
+    if (dladdr(function, &library)) handle = dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    if (!handle) handle = dlopen(NULL, RTLD_LAZY); /* the program itself */
+    bool found = handle && dlsym(handle, name);
+    if (handle) dlclose(handle);
+    return found;
+}
+
+void *recorder_next(const char *name) {
+    void *next = find_next(name);
     /* Some libraries lack one of the two names: MPICH 5.0.2 with the standard ABI has no PMPI_File_close. */
-    if (!next && *name == 'P') next = dlsym(RTLD_NEXT, name + 1);
+    if (!next && *name == 'P') next = find_next(name + 1);
     if (next) return next;
-    fprintf(stderr, "iogauge recorder: no next definition of %s: %s\n", name, dlerror());
+    fprintf(stderr, "iogauge recorder: no next definition of %s\n", name);
     abort();
 }
 

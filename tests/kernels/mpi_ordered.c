@@ -25,6 +25,7 @@ static int counts[3] = {1, 1, 1}, places[3] = {0, 1, 2};
 static const char *kind;
 static MPI_Comm other, pair, late, grid, between; /* late: of 1 and 2; between: of 0, and of 1 and 2 */
 static MPI_Win window;
+static MPI_File opened = MPI_FILE_NULL;
 static MPI_Request request = MPI_REQUEST_NULL, two[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
 static char *shared, flag[4096], moved[4096], own[4096];
 
@@ -58,7 +59,9 @@ static void collective(void) {
     } else if (is("iallgather")) {
         CHECK(MPI_Iallgather(&token, 1, MPI_BYTE, all, 1, MPI_BYTE, WORLD, &request));
         CHECK(MPI_Wait(&request, ANY));
-    } else if (is("reduce-scatter"))
+    } else if (is("opened"))
+        CHECK(MPI_File_open(WORLD, own, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &opened));
+    else if (is("reduce-scatter"))
         CHECK(MPI_Reduce_scatter_block(all, &token, 1, MPI_BYTE, MPI_BOR, WORLD));
     else if (is("neighbors"))
         CHECK(MPI_Neighbor_allgather(&token, 1, MPI_BYTE, around, 1, MPI_BYTE, grid));
@@ -277,7 +280,7 @@ static void prepare(const char *path) {
     MPI_Comm half;
     snprintf(flag, sizeof flag, "%s.flag", path);
     snprintf(moved, sizeof moved, "%s.moved", path);
-    snprintf(own, sizeof own, "%s.own-%d", path, me);
+    snprintf(own, sizeof own, "%s.own-%d", path, is("opened") ? 0 : me);
     if (!me && (strstr(kind, "-by-") && strcmp(kind, "lock-by-file"))) make(moved);
     CHECK(MPI_Comm_split(WORLD, me > 0, me, &half));
     CHECK(MPI_Intercomm_create(half, 0, WORLD, me ? 0 : 1, 9, &between));
@@ -332,6 +335,7 @@ int main(int argc, char **argv) {
         collective();
     }
     CHECK(MPI_Barrier(WORLD));
+    if (opened != MPI_FILE_NULL) CHECK(MPI_File_close(&opened));
     close(fd);
     close(guard);
     CHECK(MPI_Win_free(&window));

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from iokernel_stacks import HOWS, MOVING, How, Stack
+from iokernel_stacks import HOWS, MOVING, How, Stack, missing, prepared, stacks
 from recorder_runs import counters, kernel, only, preload, traced
 
 from iogauge.analysis.darshan.convert import write_log
@@ -70,6 +70,68 @@ def test_every_form_of_call_counts_once(stack: Stack, tmp_path: Path) -> None:
     aio = only(processes, "aio")
     assert (aio["WRITES"], aio["READS"], aio["BYTES_WRITTEN"]) == (1, 1, 1000)
     assert (aio["MAX_BYTE_WRITTEN"], aio["MAX_BYTE_READ"]) == (1499, 1499)
+
+
+PLUGIN = """
+#include <mpi.h>
+int run(const char *name) {
+    MPI_File f;
+    MPI_Init(0, 0);
+    int mode = MPI_MODE_CREATE | MPI_MODE_WRONLY;
+    int code = MPI_File_open(MPI_COMM_WORLD, name, mode, MPI_INFO_NULL, &f) ||
+               MPI_File_write_at(f, 0, name, 7, MPI_BYTE, MPI_STATUS_IGNORE) || MPI_File_close(&f);
+    MPI_Finalize();
+    return code;
+}
+"""
+LOADS = """
+#include <dlfcn.h>
+int main(int argc, char **argv) {
+    void *library = dlopen(argv[1], RTLD_LAZY | RTLD_LOCAL);
+    int (*run)(const char *) = 0;
+    if (library && argc > 2) run = (int (*)(const char *))dlsym(library, "run");
+    return run ? run(argv[2]) : 9;
+}
+"""
+
+
+def test_a_program_that_loads_mpi_later_is_recorded(stack: Stack, tmp_path: Path) -> None:
+    """As Python does with mpi4py: MPI is loaded for that module alone."""
+    data, plugin, program = (tmp_path / name for name in ("data", "plugin.so", "loads"))
+    data.mkdir()
+    for code, words in ((PLUGIN, [f"mpicc.{stack.name}", "-shared", "-fPIC"]), (LOADS, ["cc"])):
+        source = tmp_path / "source.c"
+        source.write_text(code)
+        made = plugin if code is PLUGIN else program
+        subprocess.run([*words, str(source), "-o", str(made), "-ldl"], check=True)
+    variables = _words(preload(stack, tmp_path / "traces", data, dxt=True))
+    start = ["env", *variables, str(program), str(plugin), str(data / "f")]
+    done = traced([*stack.launch, "-n", "2", *start], stack_values(stack))
+    assert done.returncode == 0 and "iogauge recorder" not in done.stderr, done.stderr
+    processes = read_folder(tmp_path / "traces")
+    assert [(one.rank, one.processes, one.whole) for one in processes] == [
+        (0, 2, True),
+        (1, 2, True),
+    ]
+    for one in processes:
+        found = only([one], "f", "MPI-IO")
+        assert (found["COLL_OPENS"], found["INDEP_WRITES"], found["BYTES_WRITTEN"]) == (1, 1, 7)
+
+
+def test_the_recorder_of_another_mpi_is_refused(stack: Stack, tmp_path: Path) -> None:
+    """It would crash, as a handle is a number there and an address here."""
+    other = next((one for name, one in stacks().items() if name != stack.name), None)
+    if not other or missing(other):
+        pytest.skip("one MPI only")
+    data, source, program = (tmp_path / name for name in ("data", "source.c", "program"))
+    data.mkdir()
+    source.write_text(f"{PLUGIN}\nint main(int n, char **words) {{ return run(words[n - 1]); }}\n")
+    subprocess.run([f"mpicc.{stack.name}", str(source), "-o", str(program)], check=True)
+    words = _words(preload(prepared(other.name), tmp_path / "traces", data))
+    command = [*stack.launch, "-n", "1", "env", *words, str(program), str(data / "f")]
+    done = traced(command, stack_values(stack))
+    assert done.returncode != 0
+    assert "which is not this program's MPI; preload the one built for that" in done.stderr
 
 
 def test_a_process_that_never_finalizes_makes_the_log_partial(stack: Stack, tmp_path: Path) -> None:
