@@ -49,11 +49,11 @@ def test_all_times_of_the_other_byte_order_are_turned(tmp_path: Path) -> None:
     assert not versions.absent("POSIX", 3) & file.values.keys() and "FSYNCS" in file.values
 
 
-def dxt_log(path: Path, order: str, module: str) -> None:
+def dxt_log(path: Path, order: str, module: str, end: float = 1.0) -> None:
     """Process 2 of 4 wrote 10 bytes, as the log says at 0, and read 20 at 30: version 1."""
     record = struct.pack(f"{order}Qqq64sqq", 77, 2, -1, b"node1", 1, 1)
     record += struct.pack(f"{order}qqdd", 0, 10, 0.25, 0.5)
-    record += struct.pack(f"{order}qqdd", 30, 20, 0.75, 1.0)
+    record += struct.pack(f"{order}qqdd", 30, 20, 0.75, end)
     part = zlib.compress(record)
     layout = struct.Struct(f"{order}8sqB3xI2Q32Q16I")
     number = header.OF_300.index(module)
@@ -77,6 +77,13 @@ def test_single_accesses_of_version_1(
     assert block.segments["offset"].tolist() == offsets
     assert block.segments["length"].tolist() == [10, 20]
     assert block.segments["end"].tolist() == [0.5, 1.0]
+
+
+@pytest.mark.parametrize("end", [0.7, -1.0, float("nan"), float("inf")])
+def test_an_access_that_ends_before_it_begins_is_damage(end: float, tmp_path: Path) -> None:
+    dxt_log(tmp_path / "log", "<", "DXT_POSIX", end)
+    with pytest.raises(header.BrokenLogError, match=r"time that is none in DXT_POSIX, or an end"):
+        list(dxt.blocks(header.read_header(tmp_path / "log"), "DXT_POSIX", 1, 4))
 
 
 @pytest.mark.parametrize("start", [b"\x1f\x8b\x08", b"BZh9"])
