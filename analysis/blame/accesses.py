@@ -102,7 +102,8 @@ def _numbered(
 def _of_process(
     process: RawProcess, number: dict[str, int], later: float, traced: Traced
 ) -> NDArray[np.void]:
-    calls = [_number(name, traced.calls) for name in process.calls]
+    traced.calls += [name for name in dict.fromkeys(process.calls) if name not in traced.calls]
+    calls = [traced.calls.index(name) for name in process.calls]
     found = []
     for record in process.records:
         layer = LAYERS.index(record.module)
@@ -123,9 +124,3 @@ def _of_process(
                 traced.said += [f"{text}: {record.path}" for text in said]
             found.append(rows)
     return np.concatenate([*found, np.empty(0, ACCESS)])
-
-
-def _number(name: str, names: list[str]) -> int:
-    if name not in names:
-        names.append(name)
-    return names.index(name)

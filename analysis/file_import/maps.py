@@ -24,18 +24,20 @@ def take(like: Like, maps: dict[str, str]) -> None:
     processes, each dimension is cut by itself; else each map lists the points of its dimensions
     that a process has."""
     found: dict[tuple[str, ...], list[Points]] = {}
+    grids: dict[tuple[str, ...], list[list[Points]] | None] = {}
     for words, path in maps.items():
         names = tuple(words.split(","))
         for name in names:
             if name not in like.dimensions:
                 have = ", ".join(like.dimensions) or "none"
                 raise CannotLikeError(f"--list {words}: no dimension {name}; it has {have}")
-        found[names], holes = read(Path(path), names, _lengths(like, names))
+        lengths = [like.dimensions[name] for name in names]
+        found[names], holes = read(Path(path), names, lengths)
+        grids[names] = _grid(found[names], lengths)
         if holes:
             like.said.append(
                 f"{path}: {holes} masked points, here each of the process of the point before it"
             )
-    grids = {names: _grid(points, _lengths(like, names)) for names, points in found.items()}
     once = [name for names in found for name in names]
     if len(set(once)) == len(once) and all(grids.values()):
         for names, axes in grids.items():
@@ -53,10 +55,6 @@ def take(like: Like, maps: dict[str, str]) -> None:
         row = like.dimensions[names[-1]]
         _must_fit(like, names, maps[",".join(names)])
         like.maps[names] = [_runs(one, row) for one in points]
-
-
-def _lengths(like: Like, names: tuple[str, ...]) -> list[int]:
-    return [like.dimensions[name] for name in names]
 
 
 def _must_fit(like: Like, names: tuple[str, ...], path: str) -> None:

@@ -42,8 +42,8 @@ def make(trace: Trace, out: Path, gap: float = GAP) -> Plan:
     phases = find(trace, gap)
     if phases.pauses.max(initial=0.0) > MOST_PAUSE:
         raise CannotReplayError(f"{trace.path}: a pause of {phases.pauses.max():.4g} s: damaged?")
-    buffer = guess_buffer(trace)
-    plan = Plan(trace, phases, [*trace.said, *phases.say(gap), buffer.why])
+    buffer, why = guess_buffer(trace)
+    plan = Plan(trace, phases, [*trace.said, *phases.say(gap), why])
     _demote(plan)
     _leave_out_empty(plan)
     periods = _periods(plan)
@@ -78,7 +78,7 @@ def make(trace: Trace, out: Path, gap: float = GAP) -> Plan:
             "views": writer.views(trace.views),
             "phases": len(phases),
             "gap": gap,
-            "buffer": buffer.word,
+            "buffer": buffer,
             "said": plan.said,
             "conflicts": plan.conflicts,
         }
@@ -289,16 +289,8 @@ def _rows(file: int, start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArra
     return rows
 
 
-@dataclass(frozen=True)
-class Buffer:
-    """`word`: what `iokernel replay --buffer` takes."""
-
-    word: str
-    why: str
-
-
-def guess_buffer(trace: Trace) -> Buffer:
-    """`reused` if most bytes are in many calls of one size, not a small one; else `whole`."""
+def guess_buffer(trace: Trace) -> tuple[str, str]:
+    """`reused` if most bytes are in many calls of one size, not a small one; or `whole`; why."""
     moved = alike = 0
     size = 0
     for rows in trace.accesses:
@@ -310,9 +302,8 @@ def guess_buffer(trace: Trace) -> Buffer:
             size = int(lengths[most])
     share = f"{100 * alike // max(moved, 1)} % of the bytes are in calls of one size"
     if alike >= SHARE_ALIKE * moved and alike:
-        return Buffer("reused", f"inferred: data in one buffer, as {share} ({size} bytes)")
-    return Buffer(
-        "whole",
+        return "reused", f"inferred: data in one buffer, as {share} ({size} bytes)"
+    return "whole", (
         f"inferred: data lies in memory together, as {share} of at least {LEAST_CALL} bytes and "
-        f"{LEAST_CALLS} calls of a process",
+        f"{LEAST_CALLS} calls of a process"
     )

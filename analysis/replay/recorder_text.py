@@ -46,15 +46,6 @@ class _File:
     syncs: int = 0
 
 
-@dataclass
-class Text:
-    """`said`: what a replay must know about it."""
-
-    log: Log
-    blocks: list[Block]
-    said: list[str]
-
-
 def folder_of(source: Path) -> Path | None:
     """The folder of its text; None if there is none."""
     for folder in (source / FOLDER, source):
@@ -63,7 +54,8 @@ def folder_of(source: Path) -> Path | None:
     return None
 
 
-def read(source: Path, folder: Path) -> Text:
+def read(source: Path, folder: Path) -> tuple[Log, list[Block], list[str]]:
+    """The log, its accesses, and what a replay must know about it."""
     texts = {int(path.stem): path for path in folder.glob("*.txt") if path.stem.isdigit()}
     if not texts or sorted(texts) != list(range(len(texts))):
         raise BrokenTextError(f"{folder}: expected a file of each process, from 0.txt on")
@@ -90,7 +82,7 @@ def read(source: Path, folder: Path) -> Text:
         tuple(FileTrace(POSIX, path, dict(some), {}, ()) for path, some in files.items()),
         ids={number: path for path, number in numbers.items()},
     )  # fmt: skip
-    return Text(log, blocks, _said(through))
+    return log, blocks, _said(through)
 
 
 def _said(through: set[str]) -> list[str]:

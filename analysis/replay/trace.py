@@ -112,8 +112,7 @@ def load(source: Path, choice: Choice | None = None) -> Trace:
     choice = choice or Choice()
     folder = recorder_text.folder_of(source)
     if folder:
-        text = recorder_text.read(source, folder)
-        return _of_blocks(source, text.log, text.blocks, text.said, choice)
+        return _of_blocks(source, *recorder_text.read(source, folder), choice)
     if source.is_dir():
         with tempfile.TemporaryDirectory() as made:
             return _load(source, Path(made) / "trace.darshan", source, choice, own.read(source))

@@ -156,19 +156,14 @@ def _apart(by_rank: ByRank, what: str, path: str, said: list[str]) -> ByRank:
     taken = (np.empty(0, np.int64), np.empty(0, np.int64))
     twice = 0
     for rank, mine in sorted(by_rank.items()):
-        kept = extents.shared(mine, _between(taken, int(end.max())))
+        low, high = np.append(0, taken[1]), np.append(taken[0], end.max())
+        kept = extents.shared(mine, (low[high > low], high[high > low]))
         twice += int((mine[1] - mine[0]).sum() - (kept[1] - kept[0]).sum())
         if len(kept[0]):
             found[rank] = kept
         taken = extents.union(*(np.concatenate(pair) for pair in zip(taken, mine, strict=True)))
     said.append(f"{twice} bytes are {what} processes, and here by the lowest: {path}")
     return found
-
-
-def _between(taken: tuple[Numbers, Numbers], end: int) -> tuple[Numbers, Numbers]:
-    low = np.concatenate(([0], taken[1]))
-    high = np.concatenate((taken[0], [end]))
-    return low[high > low], high[high > low]
 
 
 def _own_files(

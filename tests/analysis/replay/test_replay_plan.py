@@ -328,8 +328,8 @@ def test_what_is_waited_for_later_is_written_later(tmp_path: Path) -> None:
 )
 def test_one_buffer_is_guessed_from_sizes(each: list[list[int]], word: str) -> None:
     some = [rows_of([(0, 1, 0, length) for length in lengths]) for lengths in each]
-    found = plan.guess_buffer(SimpleNamespace(accesses=some))  # type: ignore[arg-type]
-    assert found.word == word and "inferred" in found.why
+    found, why = plan.guess_buffer(SimpleNamespace(accesses=some))  # type: ignore[arg-type]
+    assert found == word and "inferred" in why
 
 
 @pytest.mark.parametrize("by_runtime", [True, False])
