@@ -63,8 +63,6 @@ def _table(trace: Trace, layer: int, files: list[str]) -> np.ndarray[tuple[int],
 
 def _hosts(path: Path, trace: Trace) -> list[str]:
     hosts = ["?"] * trace.processes
-    if path.is_dir():
-        return hosts
     header = read_header(path)
     for name in dxt.DXT:
         if name in trace.log.modules:

@@ -58,13 +58,11 @@ class Phases:
         if not len(self.begins):
             return [f"inferred: one phase, as no pause of all processes has {gap:g} s"]
         said = []
-        if (self.where == BARRIER).any():
-            said.append(f"{(self.where == BARRIER).sum()} of {len(self)} phases begin at barriers")
-        if (self.where == TURN).any():
-            said.append(
-                f"inferred: {(self.where == TURN).sum()} of {len(self)} phases begin where every "
-                "process turns between writing and reading"
-            )
+        if count := int((self.where == BARRIER).sum()):
+            said.append(f"{count} of {len(self)} phases begin at barriers")
+        if count := int((self.where == TURN).sum()):
+            turn = "every process turns between writing and reading"
+            said.append(f"inferred: {count} of {len(self)} phases begin where {turn}")
         paused = self.pauses[self.where == PAUSE]
         if len(paused):
             said.append(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.analysis.errors import UsageError
+from iogauge.analysis.judge import faster_alternative as faster
 from iogauge.analysis.judge.faster_alternative import LOGGED, WRITING, Alternative
 from iogauge.analysis.replay.trace import POSIX, Trace
 from iogauge.common.guard import Guard
@@ -162,10 +163,18 @@ class Contest:
             self._round(0, list(self.alternatives), order)
         ran = [other for other in others if not other.why]
         self.decided = sorted(ran, key=lambda other: other.seconds.get(0, 0.0))[: self.best]
-        for number in range(1, rounds + 1):
-            self._round(
-                number, [other for other in (replay, *self.decided) if not other.why], order
-            )
+        number = 0
+        while number < rounds or (number < 2 * rounds and self._lacks_a_range(rounds)):
+            number += 1
+            todo = [other for other in (replay, *self.decided) if not other.why]
+            self.total += len(todo) * (number > rounds)
+            self._round(number, todo, order)
+
+    def _lacks_a_range(self, rounds: int) -> bool:
+        """Rounds that depend on each other count as fewer, so as many again may be needed."""
+        replay, count = self.alternatives[0], len(self.decided)
+        found = [faster.ratio(replay, one, count) for one in self.decided if not one.why]
+        return rounds >= faster.rounds_for(count) and any(one and one.low is None for one in found)
 
     def _round(self, number: int, todo: list[Alternative], order: random.Random) -> None:
         """Run all once, in random order."""
