@@ -85,10 +85,9 @@ def _operations(document: Json, folder: Path, *, flushes: bool) -> Iterator[str]
 
 
 class Storage(NamedTuple):
-    """What a process read from storage, in bytes: of the run's files and of the ceilings'. And its
-    messages while these were measured, its memory when it last began to read, in bytes, whether a
-    file was in memory; files beside the run that were opened to be slow, and those that had data
-    before they were made."""
+    """What a process read from storage, in bytes; its messages while ceilings were measured; its
+    memory when it last began to read, in bytes; whether a file was in memory; files beside the run
+    that were opened to be slow, and those that had data before they were made."""
 
     own: int
     ceilings: int

@@ -38,10 +38,9 @@ SIDES: tuple[Side, ...] = (("write", "WRITTEN"), ("read", "READ"))
 
 @dataclass(frozen=True)
 class Outside:
-    """What the harness saw of a job. `begin`, `end`: Unix time before its start and after its end
-    was noticed; `seconds`: between them, on a monotonic clock. `local`: on this machine, else its
-    clock may differ. `storage_read`: bytes that its processes read from storage, if known; of all
-    files, unless `ceilings_read` is known."""
+    """What the harness saw of a job. `begin`, `end`: Unix time before its start and after its end;
+    `seconds`: between them, on a monotonic clock. `local`: on this machine alone. `storage_read`:
+    bytes that it read from storage, if known; of all files, unless `ceilings_read` is known."""
 
     begin: float
     end: float
@@ -66,6 +65,8 @@ def against_the_clock(document: Json, outside: Outside) -> Iterator[str]:
     if not fits(total, outside.seconds):
         ended = f"the job ended within {outside.seconds:.6g} s"
         yield f"the result's times add up to {total:.6g} s, but {ended}"
+    if outside.local and (nodes := document["system"]["nodes"]) != 1:
+        yield f"system.nodes is {nodes}, but the job ran on this machine"
     if outside.clock_was_set:
         return
     slack = SECONDS if outside.local else SKEW
@@ -119,8 +120,7 @@ def ceiling_bytes(document: Json) -> int:
 
 
 def spans_and_seconds(document: Json) -> Iterator[str]:
-    """Complain of phases longer than from their begin to their end, and of measurements that do not
-    fit between two repeats."""
+    """Phases longer than from begin to end, and measurements that do not fit between repeats."""
     found: dict[tuple[int, str], list[Json]] = defaultdict(list)
     for number, sample in enumerate(document["samples"]):
         for direction, _ in SIDES:

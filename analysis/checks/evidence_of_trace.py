@@ -229,6 +229,12 @@ def _ceilings(document: Json, files: list[FileTrace]) -> Iterator[str]:
     """Check both kinds in both directions: bytes as stated, no faster than their calls."""
     measured = [sample["ceilings"] for sample in document["samples"] if sample["ceilings"]]
     amount = ceiling_bytes(document)
+    small = [file for file in files if "-small" in file.path.rpartition("/")[2]]
+    for side, _ in SIDES:  # accesses a second
+        rates = [one["small"][side] for one in measured if one.get("small")]
+        calls = sum(file.count(f"{side.upper()}S") for file in small)
+        if rates:
+            yield from _quick("ceilings (small)", small, calls / min(rates), side)
     for kind in LARGE:
         of_kind = [file for file in files if f"-{kind}" in file.path.rpartition("/")[2]]
         for side, word in SIDES:

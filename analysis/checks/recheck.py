@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks a run again, later or on another machine, from its files alone.
 
-case.json keeps what the test asked for and what the harness saw of the job; everything else is
-recomputed: the document's arithmetic, its evidence, the ledger of its trace.
+case.json keeps what the test asked for and what the harness saw of the job; the rest is recomputed.
 """
 
 import json

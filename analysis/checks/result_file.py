@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Load a test's result document. Any content gives the document or a one-line error. Without
-ReFrame."""
+"""A test's result document: any content gives the document or a one-line error."""
 
 from collections.abc import Iterable
 from pathlib import Path

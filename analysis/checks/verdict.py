@@ -24,9 +24,7 @@ from .evidence import Outside
 from .evidence_of_trace import against_the_trace
 from .result_file import Wrong, load, refuse
 
-# Lines of a job's stderr that a message quotes if no line mentions an error. One that does is
-# preferred: launchers append a page of text.
-TAIL = 3
+TAIL = 3  # lines of a job's stderr that a message quotes if none mentions an error
 OURS = "iokernel"  # the program whose behaviour is known
 ERROR = re.compile(r"\berror\b", re.IGNORECASE)
 
@@ -105,7 +103,7 @@ def _stored(document: dict[str, Any]) -> Iterator[str]:
 
 def _not_as_asked(document: dict[str, Any], expected: Expected) -> Iterator[str]:
     asked = document["asked"]
-    wanted = {
+    wanted: dict[str, tuple[Any, Any]] = {
         "system.processes": (document["system"]["processes"], expected.processes),
         "number of samples": (len(document["samples"]), expected.repeats),
         "payload.bytes": (document["payload"]["bytes"], expected.payload_bytes),
@@ -156,9 +154,8 @@ def _verified_bytes(document: dict[str, Any], expected: Expected) -> Iterator[st
 def check_run(
     stage: Path, expected: Expected, stderr: str, outside: Outside | None = None
 ) -> dict[str, Any]:
-    """The document of the run in `stage`, if it and the job's end are right. `outside`: what the
-    harness saw of the job. The document speaks first, since it knows why; then the exit status that
-    the script wrote, which works with schedulers that do not report one."""
+    """The document of the run in `stage`, if it and the job's end are right. The document speaks
+    first, since it knows why; then the exit status that the script wrote."""
     if not (stage / DOCUMENT).exists():
         why = not_started(_stderr(stage, stderr))
         raise Wrong(why or f"{_end_of_job(stage, stderr)}; it left no result.json")
@@ -187,8 +184,8 @@ def check_trace(
     outside: Outside | None = None,
     beside: Iterable[str] = (),
 ) -> None:
-    """Raises `Wrong` for unexplained bytes, for a requested trace that is inconclusive, and for
-    statements of the document that the trace, or what lies `beside` it, does not show."""
+    """Raises `Wrong` for unexplained bytes, an inconclusive trace, and statements of the document
+    that it, or what lies `beside` it, does not show."""
     judgement = judgement or Judgement("inconclusive", ("no trace was read",))
     if judgement.verdict == "unbalanced":
         raise Wrong(f"the byte ledger does not add up: {judgement}")

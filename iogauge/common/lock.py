@@ -36,13 +36,16 @@ def of_the_machine() -> Path:
     return (common if usable else Path(tempfile.gettempdir())) / NAME
 
 
+def to_stderr(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
 @contextmanager
 def measuring(
-    what: str, paths: list[Path], say: Callable[[str], None] | None = None, *, always: bool = False
+    what: str, paths: list[Path], say: Callable[[str], None] = to_stderr, *, always: bool = False
 ) -> Iterator[list[int]]:
     """Hold all of `paths`; waits for each. Gives the open files. `always`: nobody may do this at
     the same time. Raises TimeoutError."""
-    say = say or to_stderr
     anyway = "" if always else f"; {ESCAPE}=1 measures at the same time"
     handles: list[int] = []
     with ExitStack() as held:
@@ -54,10 +57,6 @@ def measuring(
                     note(handle, what)
                 handles.append(handle)
         yield handles
-
-
-def to_stderr(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def _open(path: Path) -> int | None:

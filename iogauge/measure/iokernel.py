@@ -82,7 +82,6 @@ class Stack:
         return [*self.launch, "-n", str(processes), *prefix, str(self.program), *words]
 
     def recorded(self, traces: Path, data: Path) -> list[str]:
-        """The prefix that records each access below `data` in `traces`."""
         return [
             "env", f"LD_PRELOAD={self.recorder}", f"IOGAUGE_TRACE_DIR={traces}",
             f"IOGAUGE_TRACE_INCLUDE={data}", "IOGAUGE_TRACE_SEGMENTS=0",
@@ -101,8 +100,8 @@ class Stack:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a run ended. `status`: None if it did not end in time. `outlived`: processes that were
-    still running when the launcher had ended."""
+    """`status`: None if it did not end in time. `outlived`: processes that were still running
+    when the launcher had ended."""
 
     command: tuple[str, ...]
     status: int | None

@@ -39,8 +39,7 @@ class TraceChecks(rfm.RegressionTestPlugin):
 
     trace = variable(typ.Bool, value=True, loggable=True)
     dxt = variable(typ.Bool, value=False, loggable=True)
-    # The files and data sets of a process that Darshan's runtime has room for at least; the
-    # embedded recorder has no such limit.
+    # The files and data sets of a process that Darshan's runtime has room for at least.
     trace_records = variable(int, value=recorders.RECORDS)
     # The verdict with its reasons; or why there is none.
     ledger = variable(str, value="", loggable=True)
@@ -131,8 +130,6 @@ class TraceChecks(rfm.RegressionTestPlugin):
     def check_the_trace(
         self, document: dict[str, Any], expected: Expected, outside: Outside | None
     ) -> None:
-        """`Wrong` for unexplained bytes, for a log that was asked for but is inconclusive, and for
-        claims of the document that the log does not show."""
         if not self.recorder:
             return
         ours = expected.ours and not self.recorder.real

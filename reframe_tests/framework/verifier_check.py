@@ -33,7 +33,7 @@ from reframe_tests.machine.placed import Placed
 
 # Needs no library, supports every pattern, and its files are pure payload.
 METHOD = "posix-shared"
-# Options that make a pattern's file small; patterns not listed use their defaults.
+# Options that make a pattern's file small.
 SMALL = {
     "s3d": "--grid 8x6x4 --procs-grid 1x1x2",
     "ior": "-b 4k -t 1k -C",
@@ -51,7 +51,7 @@ PROCESSES = 2  # the count these options are for
 OWNED = {"s3d": (8 * 6 * 4 * 8, 8 * 6 * 2 * 8), "ior": (2 * 4096, 4096)}
 FLIPPED, COMPARED, FLIP_VARIABLE = "flipped", "compared", "IOGAUGE_TRACE_FLIP"
 SHARED = (METHOD, "mpiio")  # methods that write the same file
-REPEATS = 2
+REPEATS, STEPS = 2, 2
 LARGEST_ELEMENT = 8
 # Shell functions; `flip FOLDER NUMBER NAME` changes one bit of the folder's first file.
 FLIP = f"""\
@@ -70,12 +70,11 @@ compared() {{
         echo "$3 0 0 0" >> {COMPARED}
         return
     fi
-    words=$(od -An -v -w8 -tx8 "$file" | LC_ALL=C sort -u | wc -l)
+    words=$(find "$2" -type f -exec cat {{}} + | od -An -v -w8 -tx8 | LC_ALL=C sort -u | wc -l)
     echo "$3 $(wc -c < "$file") $words $(cmp -l "$file" "$other" | wc -l)" >> {COMPARED}
 }}"""
 
-# Not written by a method: a replay of calls from a file (benchmarks/replay.py). It creates, writes
-# and reads back in one run, so nothing can be changed in between:
+# It creates, writes and reads back in one run, so nothing can be changed in between:
 # tests/kernels/test_kernel_replay.py shows that it notices wrong bytes.
 WITHOUT_METHOD = ("replay",)
 
@@ -106,12 +105,13 @@ def problem(pattern: str, written: Any, read: Any, offset: int) -> str | None:
 
 def in_a_run(pattern: str, measured: Any, size: int, words: int, different: int) -> str | None:
     """The same of a run with other values, of whose files bits were changed before it read them.
-    `size` of the first one's file, its `words` without copies, `different` bytes of this one's."""
-    if measured["verification"]["mismatches"] < REPEATS:
+    `size` of the first one's file, `words` of this one's files without copies, bytes in which its
+    first is `different`."""
+    if measured["verification"]["mismatches"] < REPEATS * STEPS:
         return f"{pattern}: they do not notice a wrong byte in each repeat of a run"
     if not size:
         return f"{pattern}: a run that keeps its files left none"
-    if pattern in OWNED and min(16 * words, 2 * different) < size:
+    if pattern in OWNED and (8 * words < 0.9 * STEPS * size or 2 * different < size):
         what = f"{words} words, {different} bytes"
         return f"{pattern}: values do not depend on place and seed: {what}"
     return None
@@ -203,6 +203,7 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
             same = f"{what} --method {METHOD} --dir {folder}"
             both = f"{folder} {other} {pattern}"
             measured = f"{what} --method {draw.choice(SHARED)} --dir {other} --repeat {REPEATS}"
+            measured += f" --steps {STEPS}"
             flip = f"flip {folder} {draw.randrange(2**31)} {pattern}"
             programs += [
                 self.one(same, "--write-only", f"{pattern}-written.json", [f"mkdir {folder}"]),

@@ -81,11 +81,12 @@ def test_a_wrong_answer(written: Json, answer: Json, words: str) -> None:
 @pytest.mark.parametrize(
     ("pattern", "mismatches", "words", "different", "said"),
     [
-        ("s3d", 2, 512, 3000, None),
-        ("weather", 4, 1, 0, None),
-        ("weather", 1, 512, 3000, "do not notice a wrong byte in each repeat"),
-        ("s3d", 2, 8, 3000, "do not depend on place and seed"),
-        ("ior", 2, 512, 2, "do not depend on place and seed"),
+        ("s3d", 4, 1024, 3000, None),
+        ("weather", 8, 1, 0, None),
+        ("weather", 3, 1024, 3000, "do not notice a wrong byte in each repeat"),
+        ("s3d", 4, 8, 3000, "do not depend on place and seed"),
+        ("s3d", 4, 512, 3000, "do not depend on place and seed"),  # as of one step
+        ("ior", 4, 1024, 2, "do not depend on place and seed"),
     ],
 )
 def test_a_run_and_its_values(
@@ -120,7 +121,7 @@ def test_a_run_that_leaves_no_file(tmp_path: Path) -> None:
     with (tmp_path / "compared").open("a") as rows:
         rows.write("file 16 1\n")
     none = [0, 0, 0]
-    assert second_runs(tmp_path) == {"s3d": none, "ior": none, "weather": [16, 1, 1]}
+    assert second_runs(tmp_path) == {"s3d": none, "ior": none, "weather": [16, 2, 1]}
     assert "left none" in str(in_a_run("weather", read(mismatches=4), 0, 0, 0))
 
 

@@ -60,7 +60,7 @@ def test_one_process_that_gathers_and_writes_is_not_posix_shared(tmp_path: Path)
         for file in run.trace.files
     )
     run.log = replace(run.trace, files=files)
-    assert "found process 0 alone" in refusal(run, tmp_path)
+    assert "by 2 at least, found 1" in refusal(run, tmp_path)
 
 
 def test_several_writers_of_a_file_are_not_master(tmp_path: Path) -> None:
