@@ -66,7 +66,7 @@ CALLS: dict[str, Shows] = {
     "hdf5:chunked": _BY_ARRAY,
     # HDF5 reads filtered chunks independently, and writes them with other calls.
     "hdf5:filtered": Shows("COLL", others=("INDEP",), reads=False),
-    "hdf5:multi": _AT_ONCE,
+    "hdf5:multi": Shows("COLL", TRANSFER, ("INDEP",), merged=True),
     "pnetcdf:collective": _BY_ARRAY,
     "pnetcdf:independent": _ALONE,
     "pnetcdf:nonblocking": Shows("COLL", TRANSFER, ("INDEP",), merged=True),

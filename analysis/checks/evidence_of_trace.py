@@ -233,7 +233,7 @@ def _ceilings(document: Json, files: list[FileTrace]) -> Iterator[str]:
     for side, _ in SIDES:  # accesses a second
         rates = [one["small"][side] for one in measured if one.get("small")]
         calls = sum(file.count(f"{side.upper()}S") for file in small)
-        if rates:
+        if rates and all(rates):
             yield from _quick("ceilings (small)", small, calls / min(rates), side)
     for kind in LARGE:
         of_kind = [file for file in files if f"-{kind}" in file.path.rpartition("/")[2]]

@@ -86,7 +86,6 @@ class TraceChecks(rfm.RegressionTestPlugin):
         )
 
     def records_to_trace(self) -> int:
-        """More for a test with very many files."""
         return int(self.trace_records)
 
     def fits(self, library: Path) -> bool:
@@ -120,7 +119,6 @@ class TraceChecks(rfm.RegressionTestPlugin):
             (stage / LEDGER).write_text(json.dumps(data, indent=1) + "\n")
 
     def outside(self) -> Outside | None:
-        """What the harness saw of the job; None if nothing."""
         if not self.began:
             return None
         (began, since), local = self.began, self.current_partition.scheduler.is_local

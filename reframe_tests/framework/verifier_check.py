@@ -107,6 +107,8 @@ def in_a_run(pattern: str, measured: Any, size: int, words: int, different: int)
     """The same of a run with other values, of whose files bits were changed before it read them.
     `size` of the first one's file, `words` of this one's files without copies, bytes in which its
     first is `different`."""
+    if measured["error"]:
+        return f"{pattern}: it could not be run: {measured['error']}"
     if measured["verification"]["mismatches"] < REPEATS * STEPS:
         return f"{pattern}: they do not notice a wrong byte in each repeat of a run"
     if not size:

@@ -5,6 +5,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# Hints listed as used: those in force, and in their place those asked for, if there are any (the
+# job that changes bits asks for none).
+GET_INFO = "MPI_File_get_info(((mpiio_file *)file)->handle, used);"
+ASKED = (
+    "file->ctx->info == MPI_INFO_NULL ? MPI_Info_create(used)"
+    " : MPI_Info_dup(file->ctx->info, used);"
+)
+
 
 @dataclass(frozen=True)
 class Lie:

@@ -32,11 +32,12 @@ Json = dict[str, Any]
 
 WRITTEN: Json = {"status": "ok", "error": None}
 FOUND: Json = {
+    "error": None,
     "verification": {
         "verdict": "mismatch",
         "mismatches": 1,
         "first": {"offset": 5000, "process": 0},
-    }
+    },
 }
 
 
@@ -95,6 +96,11 @@ def test_a_run_and_its_values(
     measured = read(mismatches=mismatches)
     found = in_a_run(pattern, measured, 4096, words, different)
     assert said in found if said and found else found is said
+
+
+def test_a_run_that_failed_is_not_said_to_notice_nothing() -> None:
+    failed = {**read(mismatches=0), "error": "no space"}
+    assert in_a_run("s3d", failed, 0, 0, 0) == "s3d: it could not be run: no space"
 
 
 def test_a_recorder_that_changes_no_bits_accuses_nobody(tmp_path: Path) -> None:

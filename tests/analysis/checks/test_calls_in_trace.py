@@ -75,6 +75,16 @@ def test_several_writers_of_a_file_are_not_master(tmp_path: Path) -> None:
     assert "expected one process to write" in refusal(run, tmp_path)
 
 
+def test_an_open_without_data_may_have_had_the_hints(tmp_path: Path) -> None:
+    run = traced("ompio-collective")
+    files = tuple(
+        replace(file, values={**file.values, "COLL_OPENS": 2 * file.values.get("COLL_OPENS", 0)})
+        for file in run.trace.files
+    )
+    run.log = replace(run.trace, files=files)
+    assert "opens of its files, found" in refusal(run, tmp_path)
+
+
 @pytest.mark.parametrize("recorded", ["openmpi-posix-ceilings", "ompio-collective"])
 def test_calls_that_are_not_counted(recorded: str, tmp_path: Path) -> None:
     run = traced(recorded)
