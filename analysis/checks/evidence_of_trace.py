@@ -255,7 +255,8 @@ def _ceilings(document: Json, files: list[FileTrace]) -> Iterator[str]:
             if known:
                 yield from _quick(f"ceilings ({kind})", of_kind, seconds, side)
         if measured:
-            repeats = sum(one[kind].get("passes", 1) for one in measured)
+            steps = sum(one[kind].get("passes", 1) for one in measured)
+            repeats = steps // document["asked"]["steps"]  # of each file
             yield from _unflushed(document, f"ceilings ({kind})", of_kind, repeats)
 
 
