@@ -18,7 +18,7 @@ from iogauge.analysis.session.peaks import Highest
 from iogauge.analysis.session.rows import make_table
 from iogauge.analysis.store.ingest import ingest
 from tests import analysis_made as made
-from tests.analysis_recorded import DATA, Json, Recorded, run_analysis, s3d
+from tests.analysis_recorded import Json, Recorded, run_analysis, s3d
 
 MPIIO = s3d("mpiio:collective")
 PEAK = "Peak %fs=ram %call=posix %scale=smoke %processes=2 %flush=fsync"
@@ -89,31 +89,6 @@ def test_ceilings_of_clients_alone_tell_nothing(recorded: Recorded) -> None:
         table = make_table(replace(session, runs=(*runs[:-1], last)))
         (row,) = (row for row in table.rows if row.run.case == "other")
         assert row.disturbed("write") == disturbed
-
-
-def test_the_store_and_the_rows_agree(tmp_path: Path) -> None:
-    """On each case of a session of all benchmarks."""
-    report = DATA / "session-all" / "results" / "reports" / "run-report-0.json"
-    store = tmp_path / "store"
-    ingest(report, store)
-    done = run_analysis("compare", "last", "peak", "--json", "--store", store)
-    keys = ("pattern", "scale", "method", "mode", "variant", "stack", "processes")
-    found = {
-        (*(row[key] for key in keys), row["fs"], row["quantity"]): row
-        for row in json.loads(done.stdout) if row["unit"] == "MiB/s"
-    }  # fmt: skip
-    same = 0
-    for row in make_table(load_session(report)).rows:
-        cells = row.cells()
-        for way in DIRECTIONS:
-            own = found.get((*(cells[key] for key in keys), row.run.fs, f"{way}_bw"))
-            share = row.share("fpp", way)
-            if share and row.outcome == "verified":
-                assert own and own["efficiency"] == pytest.approx(share.value)
-                same += 1
-            elif own:
-                assert own["efficiency"] is None
-    assert same > 15
 
 
 def with_ceilings(recorded: Recorded, large: Sequence[float]) -> None:
