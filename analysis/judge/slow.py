@@ -4,8 +4,7 @@
 Only members with equal work are compared, in each repeat: by the document where no process waits
 for another within a call, otherwise by a trace that has single POSIX calls (DXT).
 
-How often a given one is the slowest is binomial. Bonferroni's bound keeps the false alarms of all
-questions at RATE at most.
+Bonferroni's bound keeps the false alarms of all questions at RATE at most.
 """
 
 import math

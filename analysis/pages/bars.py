@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Bandwidth as a share of the practical peak: a bar for each method, on the page and as a picture.
 
-The pale track behind a bar reaches to the session's practical peak, so the filled part is the
-share, which is also printed; the thin line is the range over the repeats. A panel is
-one file system and direction with its own scale: it compares methods, not memory with disk.
+A panel is one file system and direction with its own scale: it compares methods, not memory with
+disk.
 """
 
 import re

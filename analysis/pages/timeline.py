@@ -2,8 +2,7 @@
 """A traced run as a timeline in the Trace Event Format, which Perfetto (ui.perfetto.dev) and
 Chrome's chrome://tracing open.
 
-The phases of each repeat; with each access kept (`dxt`) a row for each process, layer and
-direction; else what each process moved in each interval, as counters.
+The phases of each repeat, and each access (`dxt`), else what each process moved in each interval.
 """
 
 from collections.abc import Iterator

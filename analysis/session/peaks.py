@@ -46,8 +46,7 @@ class Conditions(NamedTuple):
 
 class SessionPeak(NamedTuple):
     """From so many jobs, MiB/s, and what measured it. `varied`: the best peak test over the worst;
-    1 if there are fewer than two. `calm`: the same without cases; far below it, a job's own ceiling
-    shows a disturbed machine."""
+    1 if there are fewer than two. `calm`: without cases."""
 
     value: float
     source: Source

@@ -86,8 +86,7 @@ class Row:
         return self.run.result.rates if self.run.result else {}
 
     def share(self, ceiling: Ceiling, direction: Direction) -> Share | None:
-        """Its bandwidth as a share of the session's peak; None without a peak, if the machine was
-        disturbed, or if no file of its own competes for a shared file's lock."""
+        """Of the session's peak; None without one, if disturbed, or of the other kind of file."""
         if ceiling == "shared" and self.run.method in tables.methods_of_kind("own"):
             return None
         peak, reached = self._peak(ceiling, direction), self.bandwidth(direction)

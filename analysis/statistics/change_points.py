@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Change points: the runs of a history at which a new level begins.
 
-Seeded binary segmentation (Kovács and others, Biometrika 2023), by `changeforest`: n log n for n
-runs. Each segment is analysed as normal scores of its ranks, so an unchanged history is a random
-permutation of the same numbers, whatever its noise: one table of critical gains serves all. The
-parts of a cut segment are ranked and searched again.
+Seeded binary segmentation (Kovács and others, Biometrika 2023), by `changeforest`. Each segment is
+analysed as normal scores of its ranks, so an unchanged history is a random permutation of the same
+numbers: one table of critical gains serves all.
 """
 
 import functools

@@ -2,9 +2,8 @@
 """Three exact distributions: heads of a coin, the order of two mixed samples, and the signed ranks
 of differences.
 
-The gate's tests and the printed intervals use the same three, so they never disagree about what a
-number of samples can show. scipy has them (binomtest, quantile_test, mannwhitneyu, wilcoxon) but
-takes a second to load; the tests compare ours with it.
+Gate and intervals use the same three, so they never disagree. scipy has them but takes a second to
+load; the tests compare ours with it.
 """
 
 import functools

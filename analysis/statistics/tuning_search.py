@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The search for the fastest of many settings. The caller runs what it asks for.
 
-`search` is a generator without side effects: it yields rounds, and receives for each arm (a
-complete setting) its speed, or why it is out. The same answers give the same search, so a stopped
-search continues from its recorded answers, and tests simulate it.
+`search` is a generator: it yields rounds, and receives for each arm (a complete setting) its speed,
+or why it is out. The same answers give the same search.
 
     explore   generations: new arms run with the best so far and the default, once per round; after
               each round only the better part goes on (successive halving: Jamieson and Talwalkar,

@@ -2,9 +2,7 @@
 """The store: every measured value of every session, in Parquet files that DuckDB queries
 (docs/analysis.md has its folders).
 
-One file holds a whole session and appears by one rename, and no two sessions share a file: so
-ingests at the same time lose nothing, and a reader never sees half a session. A row is one value
-of one repeat (SCHEMA); a run without any has one row whose `quantity` is null.
+A row is one value of one repeat (SCHEMA); a run without any has one row whose `quantity` is null.
 """
 
 from __future__ import annotations
