@@ -102,49 +102,6 @@ def test_each_level(stack: Stack, tmp_path: Path, level: str, reading: int, writ
     assert document["samples"][0]["write"]["phases"]["flush"]["max"] > 0
 
 
-@pytest.mark.parametrize("level", ["posix", "mpiio-together"])
-@pytest.mark.parametrize("way", ["write", "read"])
-def test_calls_of_a_shared_file_begin_together(
-    stack: Stack, injector: Path, tmp_path: Path, level: str, way: str
-) -> None:
-    """With one buffer. Of two processes one is slow in each call, by turns: all calls take that
-    long, though each process is slow in half of its own."""
-    calls, seconds = 10, 0.02
-    kind = {"write": WRITE, "read": READ}[way]
-    acts = [[BOTH, (kind, 0, rank * 4096, 4096, 8192, calls), CLOSED] for rank in range(2)]
-    size = 8192 * calls
-    before = [(0, 0, size)] if way == "read" else []
-    file = write(tmp_path / "s", acts, size, level, before)
-    (tmp_path / "data").mkdir()
-    plan_ = Faults(way, "slow", every=2, times=None, stagger=1, milliseconds=int(seconds * 1000))
-    words = ["replay", "--schedule", str(file), "--dir", str(tmp_path / "data")]
-    document = stack.run(
-        *words, "--buffer", "reused", document=tmp_path / "r",
-        environment=preload_faults(injector, plan_, tmp_path / "data"),
-    ).good()  # fmt: skip
-    assert document["verification"]["verdict"] == "verified"
-    assert document["samples"][0][way]["in_calls"] >= calls * seconds
-
-
-@pytest.mark.parametrize("buffer", ["reused", "whole"])
-def test_processes_with_unlike_calls_are_in_step(stack: Stack, tmp_path: Path, buffer: str) -> None:
-    """One has many independent calls before a collective one, the other has them behind it, a third
-    none: no one waits for ever, whatever a batch holds."""
-    own: Act = (WRITE, 0, 0, 2**20, 2**20, 80)
-    last: Act = (WRITE_ALL, 0, 160 * 2**20, 64, 0, 2)
-    acts: list[list[Act]] = [
-        [BOTH, own, last, CLOSED],
-        [BOTH, (*last[:2], last[2] + 64, *last[3:]), (WRITE, 0, 80 * 2**20, *own[3:]), CLOSED],
-        [BOTH, (*last[:2], last[2] + 128, *last[3:]), CLOSED],
-    ]
-    size = last[2] + 192
-    file = write(tmp_path / "s", acts, size, "mpiio-together", collective=True)
-    (tmp_path / "data").mkdir()
-    words = ["replay", "--schedule", str(file), "--dir", str(tmp_path / "data")]
-    document = stack.run(*words, "--buffer", buffer, processes=3, document=tmp_path / "r").good()
-    assert document["verification"]["verdict"] == "verified"
-
-
 def test_folded(any_stack: Stack, tmp_path: Path) -> None:
     """Four processes' work by two, with the same file; and not without being asked for it."""
     four = [[BOTH, (WRITE, 0, 100 * i, 100, 0, 1), CLOSED] for i in range(4)]

@@ -20,6 +20,8 @@ from test_kernel_replay import BOTH, CLOSED, MET, Act, write
 from iogauge.analysis.darshan.raw import EVENT, OPEN, WAIT, RawProcess, read_folder
 from iogauge.analysis.darshan.views import MARK
 from iogauge.analysis.replay import check, plan, schedule, trace
+from tests.selftest.injector import Plan as Faults
+from tests.selftest.injector import preload as preload_faults
 
 SOURCE = Path(__file__).with_name("mpi_ways.c")
 ACCESS_MODES = 14  # MPI_MODE_RDONLY, WRONLY, RDWR
@@ -235,3 +237,51 @@ def test_a_file_is_there_for_who_opens_it_when_it_appears(stack: Stack, tmp_path
     data.mkdir()
     run = stack.run("replay", "--schedule", str(file), "--dir", str(data), document=tmp_path / "r")
     assert run.good()["verification"]["verdict"] == "verified"
+
+
+@pytest.mark.parametrize("level", ["posix", "mpiio-together"])
+@pytest.mark.parametrize("way", ["write", "read"])
+def test_calls_of_a_shared_file_begin_together(
+    stack: Stack, injector: Path, tmp_path: Path, level: str, way: str
+) -> None:
+    """With one buffer. Of two processes one is slow in each call, by turns: all calls take that
+    long, though each process is slow in half of its own."""
+    calls, seconds = 10, 0.02
+    kind = {"write": schedule.WRITE, "read": schedule.READ}[way]
+    acts = [[BOTH, (kind, 0, rank * 4096, 4096, 8192, calls), CLOSED] for rank in range(2)]
+    size = 8192 * calls
+    before = [(0, 0, size)] if way == "read" else []
+    file = write(tmp_path / "s", acts, size, level, before)
+    (tmp_path / "data").mkdir()
+    faults = Faults(way, "slow", every=2, times=None, stagger=1, milliseconds=int(seconds * 1000))
+    words = ["replay", "--schedule", str(file), "--dir", str(tmp_path / "data")]
+    document = stack.run(
+        *words, "--buffer", "reused", document=tmp_path / "r",
+        environment=preload_faults(injector, faults, tmp_path / "data"),
+    ).good()  # fmt: skip
+    assert document["verification"]["verdict"] == "verified"
+    assert document["samples"][0][way]["in_calls"] >= calls * seconds
+
+
+@pytest.mark.parametrize("buffer", ["reused", "whole"])
+def test_processes_with_unlike_calls_are_in_step(stack: Stack, tmp_path: Path, buffer: str) -> None:
+    """One has many independent calls before a collective one, the other has them behind it, a third
+    none: no one waits for ever, whatever a batch holds."""
+    own: Act = (schedule.WRITE, 0, 0, 2**20, 2**20, 80)
+    last: Act = (schedule.WRITE_ALL, 0, 160 * 2**20, 64, 0, 2)
+    acts: list[list[Act]] = [
+        [BOTH, own, last, CLOSED],
+        [
+            BOTH,
+            (*last[:2], last[2] + 64, *last[3:]),
+            (schedule.WRITE, 0, 80 * 2**20, *own[3:]),
+            CLOSED,
+        ],
+        [BOTH, (*last[:2], last[2] + 128, *last[3:]), CLOSED],
+    ]
+    size = last[2] + 192
+    file = write(tmp_path / "s", acts, size, "mpiio-together", collective=True)
+    (tmp_path / "data").mkdir()
+    words = ["replay", "--schedule", str(file), "--dir", str(tmp_path / "data")]
+    document = stack.run(*words, "--buffer", buffer, processes=3, document=tmp_path / "r").good()
+    assert document["verification"]["verdict"] == "verified"
