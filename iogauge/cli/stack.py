@@ -174,20 +174,6 @@ def by_spack(program: str, folder: Path, *, concretize: bool) -> str | None:
     return None
 
 
-def ask_spack(program: str, folders: list[Path], *, concretize: bool) -> Iterator[str]:
-    """Problems found by Spack. Prints a line for each environment."""
-    for folder in folders:
-        name = folder.relative_to(ROOT) if folder.is_relative_to(ROOT) else folder
-        try:
-            reason = not_made(folder)
-        except Wrong:
-            continue  # already reported
-        problem = None if reason else by_spack(program, folder, concretize=concretize)
-        print(f"{name}: {f'skipped: {reason}' if reason else (problem and 'wrong') or 'ok'}")
-        if problem:
-            yield problem
-
-
 def add_check(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     words = "folders with a spack.yaml (default: all)"
@@ -199,9 +185,19 @@ def run_check(args: argparse.Namespace) -> int:
     folders = [folder.resolve() for folder in args.folders] or environments()
     found = [problem for folder in folders for problem in problems(folder)]
     try:
-        found += ask_spack(spack.program(), folders, concretize=args.concretize)
+        program = spack.program()
     except spack.CannotUse as why:
         options.say(f"skipped: {why}")
+        folders = []
+    for folder in folders:
+        name = folder.relative_to(ROOT) if folder.is_relative_to(ROOT) else folder
+        try:
+            reason = not_made(folder)
+        except Wrong:
+            continue  # already reported
+        problem = None if reason else by_spack(program, folder, concretize=args.concretize)
+        print(f"{name}: {f'skipped: {reason}' if reason else (problem and 'wrong') or 'ok'}")
+        found += [problem] if problem else []
     for problem in found:
         options.say(f"iogauge: {problem}")
     return 1 if found else 0

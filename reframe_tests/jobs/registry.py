@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Registers schedulers and launchers with ReFrame, each once.
-
-ReFrame loads every file below `-c` that imports something from it by *path*, in addition to the
-import by name from the site file: a plain `register_scheduler` would meet its own name and fail.
-"""
+"""Registers schedulers and launchers with ReFrame, each once, though it may load their files twice:
+see CONTRIBUTING.md."""
 
 import inspect
 from collections.abc import Callable

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Stacks from Spack: the content of an environment of `environments/`, and the shell code that
-activates it.
-
-Spack is called once per session and environment; jobs only source the resulting file, so a compute
-node needs neither Spack nor its Python.
-"""
+activates it (docs/spack.md)."""
 
 import functools
 import os
@@ -221,7 +217,12 @@ def _open(variant: str) -> Environment:
         )
     spack = program()
     roots = _roots(variant, folder)
-    packages = _installed(spack, folder)
+    layout = "{name}\t{version}\t{hash}\t{prefix}\n"
+    packages = {}
+    for line in run(spack, "-e", str(folder), "find", "--format", layout).splitlines():
+        if line.count("\t") == 3:
+            name, version, digest, prefix = line.split("\t")
+            packages[name] = Package(name, version, digest, Path(prefix))
     present = {package.hash for package in packages.values()}
     absent = sorted(spec for spec, digest in roots.items() if digest not in present)
     if absent:
@@ -251,16 +252,6 @@ def _roots(variant: str, folder: Path) -> dict[str, str]:
         raise CannotUse(
             f"{path} cannot be read ({error}); run: {command(folder)} concretize --force"
         ) from None
-
-
-def _installed(spack: str, folder: Path) -> dict[str, Package]:
-    layout = "{name}\t{version}\t{hash}\t{prefix}\n"
-    found = {}
-    for line in run(spack, "-e", str(folder), "find", "--format", layout).splitlines():
-        if line.count("\t") == 3:
-            name, version, digest, prefix = line.split("\t")
-            found[name] = Package(name, version, digest, Path(prefix))
-    return found
 
 
 # Variables of an activation that do not concern a job.

@@ -161,12 +161,8 @@ def of_entry(at: str, entry: dict[str, Any]) -> Iterator[str]:
         yield f"{at}.striping.size: {error}"
         return
     if kind == "ceph":
-        yield from of_ceph(f"{at}.striping", int(striping.get("count", 1)), size)
-
-
-def of_ceph(at: str, count: int, size: int) -> Iterator[str]:
-    """CephFS has no stripe count for "all", and would refuse other sizes in the job."""
-    if count < 1:
-        yield f"{at}.count: {count} is not a number of objects, 1 or more"
-    if size % CEPH_UNIT or not size:
-        yield f"{at}.size: {size} is not a multiple of {CEPH_UNIT} bytes"
+        # It has no count for "all", and would refuse other sizes in the job.
+        if (count := int(striping.get("count", 1))) < 1:
+            yield f"{at}.striping.count: {count} is not a number of objects, 1 or more"
+        if size % CEPH_UNIT or not size:
+            yield f"{at}.striping.size: {size} is not a multiple of {CEPH_UNIT} bytes"

@@ -37,9 +37,7 @@ BEGAN = "%Y%m%dT%H%M%S-"
 if os.environ.get("RFM_TIMESTAMP_DIRS", BEGAN).startswith(BEGAN):
     os.environ["RFM_TIMESTAMP_DIRS"] = f"{BEGAN}{os.getpid()}"
 
-# IOGAUGE_LOG_LEVEL=debug2 shows all. Not the default: for each message ReFrame collects all of a
-# test's variables (5 ms), also each time it polls a running job: a tenth of a core, taken from the
-# measurement.
+# IOGAUGE_LOG_LEVEL=debug2 shows all, and takes a tenth of a core from the measurement.
 LOG_LEVEL = os.environ.get("IOGAUGE_LOG_LEVEL") or "verbose"
 
 PERFLOG_COLUMNS = (
@@ -89,8 +87,7 @@ def logging() -> list[dict[str, Any]]:
     return [
         {
             # One record per case, which the handler splits into a line per variable: tests of one
-            # class log different sets (`null` has no fractions), and a file of one line per test
-            # would misalign its columns. For each record ReFrame collects all variables of a test.
+            # class log different sets, and in lines of all variables columns would be misaligned.
             "perflog_multiline": False,
             "level": LOG_LEVEL,
             "handlers": [

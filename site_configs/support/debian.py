@@ -23,8 +23,7 @@ RELEASE = re.compile(r"[a-z]+")
 
 
 def own_version() -> float:
-    """The machine's own release of Debian: 12, 13, and infinity for one without a number, such as
-    sid; 12 if this is not Debian."""
+    """Debian's release here: infinity for one without a number, such as sid; 12 if none is here."""
     try:
         system = platform.freedesktop_os_release()
     except OSError:
@@ -109,12 +108,6 @@ def hdf5_features(debian: Debian) -> list[str]:
     return ["hdf5", *(["hdf5-multi"] if debian.is_newer else [])]
 
 
-def hdf5_needs(debian: Debian, mpi: str) -> dict[str, list[dict[str, str]]]:
-    header = debian.need(f"/usr/include/hdf5/{mpi}/hdf5.h", f"libhdf5-{mpi}-dev")
-    needs = [header, debian.need("pkg-config", "pkg-config")]
-    return dict.fromkeys(hdf5_features(debian), needs)
-
-
 def pnetcdf_features(debian: Debian) -> list[str]:
     """Newer releases can collect a node's data before it is written: PnetCDF 1.14."""
     return ["pnetcdf", *(["pnetcdf-aggregation"] if debian.is_newer else [])]
@@ -126,11 +119,6 @@ def cgns_features(debian: Debian, mpi: str) -> list[str]:
     text = header.read_text() if header.is_file() else ""
     version = re.search(r"^#define CGNS_VERSION +(\d+)", text, re.MULTILINE)
     return ["cgns", *(["cgns-multi"] if version and int(version[1]) >= 4400 else [])]
-
-
-def openmpi_options() -> list[str]:
-    as_root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
-    return ["--oversubscribe", "--bind-to none", *as_root]
 
 
 # Debian builds it only for Open MPI, apart from the serial one.
@@ -160,6 +148,8 @@ def entry(
     `needs`: by feature."""
     compiler, launcher = programs
     is_mpich = mpi == "mpich"
+    as_root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+    options = [] if is_mpich else ["--oversubscribe", "--bind-to none", *as_root]
     return {
         "name": name,
         "cc": compiler,
@@ -169,7 +159,7 @@ def entry(
         "env_vars": [] if is_mpich else OPENMPI_VARIABLES,
         "extras": {
             "mpi_library": library,
-            "launcher": {"command": launcher, "options": [] if is_mpich else openmpi_options()},
+            "launcher": {"command": launcher, "options": options},
             "cmake": cmake or {"mpi": [f"-DCMAKE_C_COMPILER={compiler}"]},
             "max_processes": LIMITS[mpi],
             "needs": needs,
@@ -188,6 +178,8 @@ def of_debian(
 ) -> dict[str, Any]:  # fmt: skip
     """What all of Debian's stacks have: MPI, HDF5, and CGNS that was built for them."""
     cgns = [built("include/pcgnslib.h", debian, mpi)]
+    header = debian.need(f"/usr/include/hdf5/{mpi}/hdf5.h", f"libhdf5-{mpi}-dev")
+    hdf5 = [header, debian.need("pkg-config", "pkg-config")]
     return entry(
         debian.stack(mpi),
         mpi,
@@ -197,7 +189,7 @@ def of_debian(
         needs={
             "build": debian.build_tools(),
             **needs,
-            **hdf5_needs(debian, mpi),
+            **dict.fromkeys(hdf5_features(debian), hdf5),
             **dict.fromkeys(cgns_features(debian, mpi), cgns),
         },
         cmake={

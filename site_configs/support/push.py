@@ -36,7 +36,9 @@ def handlers() -> list[dict[str, Any]]:
     url = os.environ.get(URL)
     if not url:
         return []
-    _never_wait()
+    # ReFrame's handler would wait for ever for a server that accepts a document but never answers.
+    post = functools.partial(requests.post, timeout=SECONDS)
+    logging.requests = SimpleNamespace(post=post, exceptions=requests.exceptions)
     found: dict[str, Any] = {
         "type": "httpjson", "url": url, "level": "info", "json_formatter": document,
     }  # fmt: skip
@@ -69,13 +71,6 @@ def mapping() -> dict[str, Any]:
             "properties": {TIME: {"type": "date"}, **fields},
         }
     }
-
-
-def _never_wait() -> None:
-    """Add a time-out: ReFrame's handler would wait for ever for a server that accepts a document
-    but never answers."""
-    post = functools.partial(requests.post, timeout=SECONDS)
-    logging.requests = SimpleNamespace(post=post, exceptions=requests.exceptions)
 
 
 if __name__ == "__main__":

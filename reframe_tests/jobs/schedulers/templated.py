@@ -2,9 +2,8 @@
 """The common base of templated back ends: ReFrame's own job, whose script is then written from a
 template.
 
-`Job.prepare()` is not a public hook of ReFrame (4.10): it writes the script into the current
-folder, after settling the number of tasks of a flexible job. It runs first, unchanged, and also in
-a dry run; then the script is written anew. Submit, poll and cancel are the stock ones.
+`Job.prepare()` is not a public hook of ReFrame (4.10): it settles the number of tasks of a flexible
+job, and writes the script into the current folder, which is then written anew.
 """
 
 import json
