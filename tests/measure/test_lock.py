@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from iogauge.analysis.errors import EXIT_DATA
-from iogauge.analysis.store import months
 from iogauge.cli.main import main
 from iogauge.common import lock, processes
 from reframe_tests.machine import leftovers
@@ -93,37 +92,6 @@ def test_a_build_does_not_wait_without_end(
         assert "a build" in text and str(first.pid) in text and lock.ESCAPE not in text
     assert not (tmp_path / "folder").exists()
     first.communicate("")
-
-
-def test_nor_does_a_reader_of_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(lock.LIMIT, "0")
-    with months.locked(tmp_path / months.READERS) as alone:
-        assert alone
-        with pytest.raises(TimeoutError, match=f"iogauge store, process {os.getpid()} on"):
-            months.hold(tmp_path)
-    handle = months.hold(tmp_path)
-    assert handle is not None
-    os.close(handle)
-
-
-def test_nor_does_set_up(tmp_path: Path) -> None:
-    path = tmp_path / "lock"
-    words = 'set -eu; . environments/debian/common.sh; exec 9>>"$1"; wait_for_lock 9 set-up; cat $1'
-
-    def set_up() -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            ["bash", "-c", words, "set-up", str(path)],
-            cwd=ROOT, env={**os.environ, lock.LIMIT: "1"}, capture_output=True, text=True,
-        )  # fmt: skip
-
-    first = hold("make setup", path)
-    assert line(first) == "held"
-    refused = set_up()
-    assert refused.returncode == 1 and f"process {first.pid} on" in refused.stdout
-    assert lock.LIMIT in refused.stderr
-    first.communicate("")
-    taken = set_up()
-    assert taken.returncode == 0 and taken.stdout.startswith("process ")
 
 
 def test_the_next_one_that_is_waited_for_is_named_too(tmp_path: Path) -> None:

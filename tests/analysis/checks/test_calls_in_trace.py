@@ -101,3 +101,9 @@ def test_a_slow_call_that_is_not_said() -> None:
             sample["write"]["latency"] = {"max": most}
         found = "; ".join(against_the_trace(run.document, run.trace))
         assert ("write: a call took" in found) == said
+
+
+def test_a_job_of_this_machine_has_one_node(tmp_path: Path) -> None:
+    run = traced("openmpi-posix-ceilings")
+    run.document["system"]["nodes"] = 2
+    assert "system.nodes is 2, but the job ran on this machine" in refusal(run, tmp_path)

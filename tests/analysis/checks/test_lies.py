@@ -369,11 +369,6 @@ def hints_left_out(run: Run) -> None:
     run.expected = replace(run.expected, hints={"cb_nodes": "2"})
 
 
-@lie(posix, "system.nodes is 2, but the job ran on this machine")
-def more_nodes(run: Run) -> None:
-    run.document["system"]["nodes"] = 2
-
-
 @lie(posix, "program.name is 'ior', not 'iokernel'")
 def another_program(run: Run) -> None:
     run.document["program"]["name"] = "ior"

@@ -123,8 +123,8 @@ def line(folder: Path, text: str) -> str:
 
 
 def test_all_that_is_wrong_is_said_once() -> None:
-    with pytest.raises(Wrong, match="^one; two$"):
+    with pytest.raises(Wrong, match=r"^one; two$"):
         refuse(["one", "two", "one"])
-    with pytest.raises(Wrong, match="^0; .*; and 3 more$"):
+    with pytest.raises(Wrong, match=r"^0; .*; and 3 more$"):
         refuse(map(str, range(MOST + 3)))
     refuse([])
