@@ -6,17 +6,19 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, NothingFoundError
+from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, NothingFoundError, UsageError
 from iogauge.analysis.judge import certificate
 from iogauge.analysis.pages import certificate_text
 from iogauge.common import json_file
 from iogauge.common.files import write_whole
 from iogauge.common.paths import output
+from iogauge.common.text import unknown
 
 from . import formats, options
 
 COLUMNS = ("stack", "mpi", "runs", *certificate.OUTCOMES, "safe")
 MINUTES = 60.0
+FS = ("ram", "disk")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,14 +28,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--keep", type=options.out_file, help="with --show: write the certificate as JSON")
     add("--page", type=options.out_file, help="with --show: write it as Markdown")
     formats.add_format(parser, "the stacks", " (with --show)")
-    add("--stack", type=lambda text: text.split(","), default=["openmpi", "mpich"], metavar="A,B",
+    add("--stack", type=options.names, default=["openmpi", "mpich"], metavar="A,B",
         help="stacks (default: openmpi,mpich); missing ones are installed")  # fmt: skip
-    add("--patterns", nargs="+", default=[], metavar="PATTERN", help="only these patterns")
+    # nargs: until 0.4 blanks separate, too
+    add("--patterns", nargs="+", type=options.names, default=[], metavar="A,B",
+        help="only these patterns")  # fmt: skip
     add("--minutes", type=float, default=MINUTES, help="time for all runs (default: %(default)g)")
     add("--runs", type=options.count, metavar="N", help="stop after N runs of each stack")
     add("--seed", type=int, default=1, help="seed of the choice of runs (default: 1)")
-    add("--fs", nargs="+", choices=("ram", "disk"), default=["ram", "disk"],
-        help="file systems (default: both)")  # fmt: skip
+    add("--fs", nargs="+", type=options.names, default=[list(FS)], metavar="A,B",
+        help=f"file systems (default: {','.join(FS)})")  # fmt: skip
     add("--jobs", type=options.count, default=1, metavar="N", help="runs at once (default: 1)")
     add("--out", type=options.out_folder, help="folder of the runs (default: output/certificate)")
     add("--anew", action="store_true", help="discard earlier runs")
@@ -45,6 +49,10 @@ def run(args: argparse.Namespace) -> int:
     if args.show is not None:
         return _show(args)
     options.need_checkout("certify")
+    patterns, fs = (_joined(option, getattr(args, option)) for option in ("patterns", "fs"))
+    for one in fs:
+        if one not in FS:
+            raise UsageError(f"--fs {unknown(one, FS)}")
     from iogauge.measure.certify import session  # here: these need ReFrame and a checkout
 
     from .run import use
@@ -54,8 +62,10 @@ def run(args: argparse.Namespace) -> int:
     if not args.kernels:
         use(args.stack)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    names = ("patterns", "fs", "minutes", "runs", "jobs", "seed", "kernels", "anew")
-    wanted = session.Wanted(args.stack, **{name: getattr(args, name) for name in names})
+    names = ("minutes", "runs", "jobs", "seed", "kernels", "anew")
+    wanted = session.Wanted(
+        args.stack, patterns, fs, **{name: getattr(args, name) for name in names}
+    )
     runs = session.make(wanted, folder)
     if known is None:
         print(certificate_text.short(certificate.judge(folder)))
@@ -65,6 +75,13 @@ def run(args: argparse.Namespace) -> int:
         print(line)
     print(f"{len(runs)} runs; wrong and not in {args.check}: {len(said.new)}")
     return EXIT_NOT_VERIFIED if said.new or not runs else EXIT_OK
+
+
+def _joined(option: str, given: list[list[str]]) -> list[str]:
+    found = [name for names in given for name in names]
+    if len(given) > 1:
+        options.say(f"iogauge: names are separated by commas now: --{option} {','.join(found)}")
+    return found
 
 
 def _show(args: argparse.Namespace) -> int:

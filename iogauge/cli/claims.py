@@ -21,7 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--run", action="store_true", dest="measure", help="first measure what this machine can")
     words = "with --run: also if processes must share cores"
     add("--oversubscribe", action="store_true", help=words)
-    add("--stack", metavar="A,B", default="", help="with --run: these stacks")
+    words = "with --run: these stacks"
+    add("--stack", type=options.names, default=[], metavar="A,B", help=words)
     add("--parent", type=int, help=argparse.SUPPRESS)
     options.add_where(parser)
     words = "folder of the reference files"
@@ -53,7 +54,7 @@ def _measure(args: argparse.Namespace, claims: Sequence[Claim]) -> int:
 
     from .run import use
 
-    use(list(filter(None, args.stack.split(","))))
+    use(args.stack)
     site = sites.find(sites.LOCAL)
     asked = Asked(site, sites.LOCAL, ("--exec-policy=serial",))
     with alone("iogauge claims --run", args.parent) as child:

@@ -42,12 +42,15 @@ def count(text: str) -> int:
     return int(text)
 
 
+def names(text: str) -> list[str]:
+    return [name for name in text.split(",") if name]
+
+
 # Every path of a command line has one of these four types (tests/cli/test_command_paths.py).
 
 
 def in_path(text: str) -> Path:
-    """A file or folder to read. Pipes and devices, which may never end, are refused. The reader
-    reports a missing file."""
+    """To read; the reader reports a missing one. Pipes and devices may never end: refused."""
     return _checked(text, "a file", ("a file", "a folder"))
 
 
@@ -141,8 +144,7 @@ def store_of(args: argparse.Namespace) -> Path:
 
 
 def connect(args: argparse.Namespace) -> duckdb.DuckDBPyConnection:
-    """Connect to the store. Unusable files are named on stderr, and a command that succeeds then
-    exits with EXIT_DATA."""
+    """Connect to the store. Unusable files are named, and a success then exits with EXIT_DATA."""
 
     def damaged(text: str) -> None:
         args.damaged = True
@@ -167,8 +169,7 @@ def where(args: argparse.Namespace, connection: duckdb.DuckDBPyConnection) -> Wh
 
 
 def unused(path: Path, folder: bool = False) -> Path:
-    """What a command writes here unasked: `path`, or NAME-2, where nothing stood yet. It is made,
-    empty, so that another command takes the next name."""
+    """`path`, or NAME-2: the first that is free, made now so that no other command takes it."""
     for number in itertools.count(1):
         one = path.with_stem(f"{path.stem}-{number}") if number > 1 else path
         try:

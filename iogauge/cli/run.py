@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`run`: a session, from ReFrame to the page; two stacks compared; or job scripts only. `collect`:
-a session from the results of such scripts."""
+"""`run`: a session, two stacks compared, or job scripts only. `collect`: the scripts' results."""
 
 import argparse
 import os
@@ -30,10 +29,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="set a variable of the tests, such as repeats=3; may be repeated")  # fmt: skip
     add("--site", default=sites.LOCAL, help="a name of `site list`, or a file (default: local)")
     add("--system", metavar="SYSTEM[:PARTITION]", help="one of the site (default: its name)")
-    add("--stack", type=_names, default=[], metavar="A,B",
+    add("--stack", type=options.names, default=[], metavar="A,B",
         help="run on these stacks of `stack list`; missing ones are installed")  # fmt: skip
-    add("--fs", default="", metavar="A,B", help="run on these file systems of the site")
-    add("--scale", default="", metavar="A,B", help="run these sizes, such as smoke")
+    words = "run on these file systems of the site"
+    add("--fs", type=options.names, default=[], metavar="A,B", help=words)
+    words = "run these sizes, such as smoke"
+    add("--scale", type=options.names, default=[], metavar="A,B", help=words)
     add("--rounds", type=options.count, metavar="N",
         help="alternate two stacks N times and compare them; 0: run each case once")  # fmt: skip
     add("-v", "--verbose", action="store_true", help="print ReFrame's output, no progress bar")
@@ -44,10 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--iokernel", metavar="PROGRAM", help="with --dry-run: path on the target")
     add("--parent", type=int, help=argparse.SUPPRESS)  # what `make` says of itself
     add("reframe", nargs="*", metavar="-- OPTION", help="options for ReFrame")
-
-
-def _names(text: str) -> list[str]:
-    return [name for name in text.split(",") if name]
 
 
 def run(args: argparse.Namespace) -> int:
@@ -91,7 +88,7 @@ def _asked(args: argparse.Namespace) -> Asked:
     chosen = any(word.startswith(selects) for word in args.reframe) or (args.tests and not is_local)
     tags = args.tags or ([] if chosen or args.scale else [QUICK])
     # File systems and scales are tags of tests, too.
-    tags = [*tags, *(_any_of(given.split(",")) for given in (args.fs, args.scale) if given)]
+    tags = [*tags, *(_any_of(given) for given in (args.fs, args.scale) if given)]
     settings = (["repeats=1"] if is_local and not args.rounds else []) + args.settings
     words = ["--exec-policy=serial"] if sites.runs_here(site) else []
     for option, values in (("-n", args.tests), ("-t", tags), ("-S", settings)):

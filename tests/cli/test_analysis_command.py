@@ -63,7 +63,7 @@ def test_a_verb_shows_its_sub_verbs(verb: str, capsys: pytest.CaptureFixture[str
     [
         ("sumary", "summary"), ("stroe add", "store"), ("store ad", "add"), ("bundle mkae", "make"),
         ("verify-bundel", "verify-bundle"), ("summary --jsn", "--json"), ("run --rnds", "--rounds"),
-        ("certify --fs dsk", "disk"), ("export junt", "junit"), ("help histroy", "history"),
+        ("advise --for wirte", "write"), ("export junt", "junit"), ("help histroy", "history"),
         ("--hlp", "--help"), ("compare --whre x=y", "--where"),  # before what is missing
     ],
 )  # fmt: skip

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from iogauge.analysis.errors import UsageError
 from iogauge.analysis.judge import certificate
 from iogauge.cli.main import main
 from iogauge.common.paths import ROOT
@@ -275,6 +276,28 @@ def test_the_table_has_what_each_stack_is_safe_with(
             assert row["safe"] == (stack["safe"] or None)
             assert row["runs"] == sum(stack["outcomes"].values())
         assert not shown
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"), [("--fs ram,disk", ""), ("--fs ram disk", "commas now: --fs ram,disk\n")]
+)
+def test_names_are_separated_by_commas(
+    words: str, advice: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Until 0.4 by blanks, too."""
+    asked: list[session.Wanted] = []
+
+    def make(wanted: session.Wanted, folder: Path) -> list[Any]:
+        asked.append(wanted)
+        raise UsageError("enough")
+
+    monkeypatch.setattr(session, "make", make)
+    both = ["--patterns", "s3d,ior", "--kernels", "none", *words.split()]
+    assert main(["certify", *both]) == 2
+    assert asked[0].fs == ["ram", "disk"] and asked[0].patterns == ["s3d", "ior"]
+    assert advice in capsys.readouterr().err
+    assert main(["certify", "--fs", "ram,disc"]) == 2 and len(asked) == 1
+    assert "did you mean 'disk'?" in capsys.readouterr().err
 
 
 @pytest.mark.slow
