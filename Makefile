@@ -191,14 +191,14 @@ replay-size: setup ### plan the replay of 10^7 accesses of 4,096 processes: seco
 blame-size: setup ### find who raced among 10^6 accesses of 64 processes: seconds (ARGS='--accesses 100000')
 	@$(PYTHON) -m tests.sizes blame $(ARGS)
 
-simulate: setup-test ### what the statistics promise, simulated; the tables of docs/analysis.md (3 minutes)
+simulate: setup-test ### what the statistics promise, simulated (3 minutes; ranges in docs/analysis.md)
 	@$(PYTHON) -m tools.simulate $(ARGS)
 
 docs: $(DOCS)/made ## the documentation as a site in .local/site; a dead link fails
 	@NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
 	@echo 'docs: .local/site; to search in it: python3 -m http.server --directory .local/site'
 
-# In a folder of its own: `run` and `test` do without it.
+# In a separate folder: `run` and `test` do without it.
 $(DOCS)/made: requirements/docs.lock
 	@python3 -m venv --clear $(DOCS)
 	@$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: \

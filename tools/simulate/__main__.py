@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Simulate what the statistics promise; the tables go into docs/analysis.md: `make simulate`.
+"""Simulate what the statistics promise; docs/analysis.md has the ranges: `make simulate`.
 
-python -m tools.simulate [--uses 4000] [--file FILE]
+python -m tools.simulate [--uses 4000]
 python -m tools.simulate --searches 200     of `iogauge tune`: how near the best, and how cheap
 python -m tools.simulate --histories 2000   of `iogauge history`: false changes, and drops found
 python -m tools.simulate --gains 20000      GAINS of analysis/statistics/change_points.py
@@ -10,15 +10,12 @@ python -m tools.simulate --gains 20000      GAINS of analysis/statistics/change_
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
-from iogauge.common import paths
-from iogauge.common.files import write_whole
+from tools import markdown
 
 from . import history, rates, searches
 from .noise import ALIKE, INDEPENDENT, KINDS, OF_SESSIONS, SECOND_GAINS
 
-BEGIN, END = "<!-- simulated: begin -->", "<!-- simulated: end -->"
 CASES, PAIRS, NIGHTS = (1, 20, 100), (8, 12, 20), (12, 20, 30)
 LOSSES = ((0.10, 10, False), (0.20, 10, False), (0.50, 100, False), (0.10, 100, True))
 OF_NIGHTS = [*(noise for noise in KINDS if noise != "bursts"), OF_SESSIONS]
@@ -88,8 +85,7 @@ def bounds(uses: int) -> Rows:
 
 
 def tuning(count: int) -> Rows:
-    """So many searches of `tune` among 693 settings, for each noise. Held: of those with an
-    interval (in brackets)."""
+    """So many searches among 693 settings, for each noise. Held: of those with an interval."""
     yield "noise", "within 10 % of the best", "runs, of a full sweep's", "advised wrong", "held"
     for noise in INDEPENDENT:
         found = searches.searched(noise, count)
@@ -99,16 +95,16 @@ def tuning(count: int) -> Rows:
 
 
 TABLES = {
-    "**False alarms of a gate**, in %, without any change (at most 5; 400 uses: ±1.1), 7 pairs:":
+    "False alarms of a gate, in %, without any change (at most 5; 400 uses: ±1.1), 7 pairs:":
         gates,
-    "**The sentence over all cases** after one round of 44 cases, and four groups of 11, in %:":
+    "The sentence over all cases after one round of 44 cases, and four groups of 11, in %:":
         pooled,
-    "**Power of a gate**, in %: finds this loss at 10 % noise, by the sign test with Holm's "
+    "Power of a gate, in %: finds this loss at 10 % noise, by the sign test with Holm's "
     "correction / now:": power,
-    "**Wrong verdicts of `check`**, in %, on any of the cases; the bound is the truth, 20 jobs of "
+    "Wrong verdicts of `check`, in %, on any of the cases; the bound is the truth, 20 jobs of "
     "one session:": bounds_kept,
-    "**Intervals**, in %: uses without a wrong interval (95), and uses that printed one:": coverage,
-    "**False failures of `expect learn`**, in %, 200 references: of one / nights with any "
+    "Intervals, in %: uses without a wrong interval (95), and uses that printed one:": coverage,
+    "False failures of `expect learn`, in %, 200 references: of one / nights with any "
     "(of cases learned):":
         bounds,
 }  # fmt: skip
@@ -116,18 +112,12 @@ TABLES = {
 
 def table(rows: Rows) -> str:
     head, *body = rows
-    lines = [head, ["---"] * len(head), *body]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def text(uses: int) -> str:
-    return "\n\n".join(f"{title}\n\n{table(rows(uses))}" for title, rows in TABLES.items())
+    return markdown.table(head, body)
 
 
 def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.simulate")
     parser.add_argument("--uses", type=int, default=4000, help="of each interval (4000)")
-    parser.add_argument("--file", type=Path, default=paths.ROOT / "docs/analysis.md")
     parser.add_argument("--searches", type=int, metavar="N",
                         help="so many searches of `tune` for each noise: their table")  # fmt: skip
     parser.add_argument("--histories", type=int, metavar="N", help="so many of each kind of noise")
@@ -140,13 +130,8 @@ def main(words: Sequence[str]) -> int:
     for rows, count in asked.items():
         if count:
             print(f"{table(rows(count))}\n", flush=True)
-    if any(asked.values()):
-        return 0
-    before, _, rest = args.file.read_text(encoding="utf-8").partition(BEGIN)
-    _, found, after = rest.partition(END)
-    if not found:
-        parser.error(f"{args.file}: expected the lines {BEGIN} and {END}")
-    write_whole(args.file, f"{before}{BEGIN}\n\n{text(args.uses)}\n\n{END}{after}")
+    for title, rows in () if any(asked.values()) else TABLES.items():
+        print(f"{title}\n\n{table(rows(args.uses))}\n", flush=True)
     return 0
 
 

@@ -86,8 +86,7 @@ SECOND_GAINS, OF_SESSIONS = "second gains 5 %", "session effect 10 %"
 def session(
     kind: str, generator: np.random.Generator, cases: int, rounds: int
 ) -> tuple[Floats, Floats]:
-    """Jobs of A and of B, equally fast, by case and round of one session: in each round the jobs of
-    each case are neighbors, in an order drawn by chance."""
+    """Jobs of A and B, equally fast, by case and round: neighbors in random order."""
     noise = KINDS.get(kind, KINDS["10 %"])
     jobs = noise(generator, (rounds * cases * 2,)).reshape(rounds, cases, 2)
     if kind == SECOND_GAINS:

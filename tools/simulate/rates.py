@@ -38,8 +38,7 @@ def in_sessions(base: Floats, new: Floats) -> list[gate.Evidence]:
 
 
 def false_alarms(noise: str, cases: int, gates: int, *, alone: bool = False) -> float:
-    """The part of gates that break although nothing changed: of pairs in one session, or `alone`,
-    of 12 sessions on each side."""
+    """Gates that break without a change: of pairs, or `alone`, of 12 sessions on each side."""
     generator = seeded("gate", noise, cases, alone)
     broken = 0
     for _ in range(gates):
@@ -107,8 +106,7 @@ def overall(noise: str, uses: int, cases: int = 44) -> Overall:
 
 
 def accepted(noise: str, cases: int, uses: int, *, shared: bool = False) -> float:
-    """How often any of so many bounds at the true median is called kept or broken, from 20 jobs of
-    one session. `shared`: all jobs of a session have an effect in common."""
+    """Bounds at the true median that are called kept or broken. `shared`: an effect of sessions."""
     generator, wrong = seeded("accept", noise, cases, shared), 0
     truth = Limit(true_median(noise), at_least=True)
     for _ in range(uses):
@@ -120,8 +118,7 @@ def accepted(noise: str, cases: int, uses: int, *, shared: bool = False) -> floa
 
 
 class Coverage(NamedTuple):
-    """`printed`: how often there was an interval; `wrong`: how often one was printed that does not
-    hold the truth. Both as parts of all uses."""
+    """Parts of all uses: with an interval, and with one that does not hold the truth."""
 
     printed: float
     wrong: float
@@ -145,8 +142,7 @@ def _of_one(noise: str, generator: np.random.Generator, n: int) -> Drawn:
 
 
 def _of_kinds(noise: str, generator: np.random.Generator, n: int) -> Drawn:
-    """Two calls of a kind of file and six of another, all equally fast: the fastest of each in the
-    first round have n rounds, as in `iogauge run`."""
+    """Two calls of a kind of file and six of another: the fastest of each have n rounds."""
     jobs = generator.permuted(KINDS[noise](generator, (n * 8,)).reshape(n, 8), axis=1)
     best = jobs[0, :2].argmax(), 2 + jobs[0, 2:].argmax()
     group = [
@@ -182,8 +178,7 @@ def coverage(which: str, noise: str, n: int, uses: int) -> Coverage:
 
 
 class FalseFailures(NamedTuple):
-    """Of `learn`: of one reference in one night, of any of all in one night, and how many cases had
-    enough to be learned."""
+    """References that fail in a night, nights with any, and cases with enough to be learned."""
 
     one: float
     any: float
