@@ -1,20 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parallel CGNS: the 2005 paper's structured grids, The HDF Group's unstructured mesh, and what
-collective metadata changes."""
+"""Parallel CGNS: structured grids (2005), The HDF Group's mesh, and collective metadata."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
-from reframe.core.builtins import parameter
-
 from iogauge.common.experiments import Point
 from reframe_tests.framework import labels
 from reframe_tests.framework.base import IoBenchmark
 from reframe_tests.framework.documented import OverProcesses, processes_of
 from reframe_tests.framework.labels import Label
-from reframe_tests.framework.variants import benchmark
+from reframe_tests.framework.variants import axis, benchmark
 from reframe_tests.machine import calls, scales
 
 COORDINATES = 3
@@ -99,14 +96,13 @@ ARRAYS_OF_CALL = 3
 
 @benchmark
 class CgnsStructured(IoBenchmark):
-    """A zone per process; creating the data sets (define) and writing them are timed separately
-    (2005: creating is 20 % of the total and grows with processes)."""
+    """A zone per process; creating the data sets is timed apart (2005: 20 % of the total)."""
 
     descr = "CGNS, a structured zone for each process"
     pattern = "cgns-structured"
-    call = parameter(ZONE_CALLS, type=str, loggable=True)
+    call = axis(ZONE_CALLS)
     scales: Mapping[str, Grid] = ZONES
-    scale = parameter(ZONES, type=str, loggable=True)
+    scale = axis(ZONES)
 
     @property
     def grid(self) -> Grid:
@@ -128,7 +124,7 @@ class CgnsBlock(CgnsStructured):
 
     descr = "CGNS, one structured block"
     scales = BLOCKS
-    scale = parameter(BLOCKS, type=str, loggable=True)
+    scale = axis(BLOCKS)
 
     @property
     def grid(self) -> Grid:
@@ -153,11 +149,9 @@ class CgnsZoneProcesses(OverProcesses, CgnsStructured):
     """2005: a zone per process, so that the file grows with their number."""
 
     descr = "CGNS, zones over processes"
-    call = parameter(["cgns:independent"], type=str, loggable=True)
-    scale = parameter(
-        ["smoke", "laptop", "paper-50", "paper-150", "paper"], type=str, loggable=True
-    )
-    processes = parameter(processes_of("CgnsZoneProcesses"), type=str, loggable=True)
+    call = axis(["cgns:independent"])
+    scale = axis(["smoke", "laptop", "paper-50", "paper-150", "paper"])
+    processes = axis(processes_of("CgnsZoneProcesses"))
 
 
 @benchmark
@@ -165,11 +159,9 @@ class CgnsReadProcesses(OverProcesses, CgnsBlock):
     """2005: a block read by growing numbers of processes; a single one reads with serial CGNS."""
 
     descr = "CGNS, a block over processes"
-    call = parameter(["cgns:serial", "cgns:independent"], type=str, loggable=True)
-    scale = parameter(
-        ["smoke", "laptop", "paper-64", "paper-128", "paper"], type=str, loggable=True
-    )
-    processes = parameter(processes_of("CgnsReadProcesses"), type=str, loggable=True)
+    call = axis(["cgns:serial", "cgns:independent"])
+    scale = axis(["smoke", "laptop", "paper-64", "paper-128", "paper"])
+    processes = axis(processes_of("CgnsReadProcesses"))
 
     @classmethod
     def makes_sense(cls, given: Mapping[str, Any]) -> bool:
@@ -184,9 +176,9 @@ class CgnsUnstructured(IoBenchmark):
 
     descr = "CGNS, an unstructured mesh"
     pattern = "cgns-unstructured"
-    call = parameter(CALLS, type=str, loggable=True)
+    call = axis(CALLS)
     scales = MESHES
-    scale = parameter(MESHES, type=str, loggable=True)
+    scale = axis(MESHES)
 
     def elements(self) -> int:
         mesh = MESHES[self.scale]
@@ -234,18 +226,15 @@ COLLECTIVE_METADATA = {
 
 @benchmark
 class CgnsMetadata(OverProcesses, CgnsStructured):
-    """Opening and closing with and without collective metadata, at growing numbers of processes
-    (The HDF Group: opening 100 to 1000 times faster with it): small zones, so that metadata is most
-    of the file. `call` is a method alone: `metadata` says the mode."""
+    """Opening and closing with and without collective metadata (The HDF Group: 100 to 1000 times
+    faster with it), of small zones. `call` is a method alone: `metadata` says the mode."""
 
     descr = "CGNS, collective metadata"
-    call = parameter(["cgns", "hdf5"], type=str, loggable=True)
+    call = axis(["cgns", "hdf5"])
     scales = METADATA_ZONES
-    scale = parameter(METADATA_ZONES, type=str, loggable=True)
-    metadata = parameter(COLLECTIVE_METADATA, type=str, loggable=True)
-    processes = parameter(
-        processes_of("CgnsMetadata", *METADATA_PROCESSES), type=str, loggable=True
-    )
+    scale = axis(METADATA_ZONES)
+    metadata = axis(COLLECTIVE_METADATA)
+    processes = axis(processes_of("CgnsMetadata", *METADATA_PROCESSES))
 
     @classmethod
     def is_smoke_point(cls, given: Mapping[str, Any]) -> bool:

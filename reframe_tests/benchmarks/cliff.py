@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import reframe.utility.sanity as sn
-from reframe.core.builtins import parameter, run_after, run_before, sanity_function
+from reframe.core.builtins import run_after, run_before, sanity_function
 from reframe.core.exceptions import SanityError
 
 from iogauge.analysis.checks.result_file import Wrong, load
@@ -19,7 +19,7 @@ from iogauge.common.mounts import IN_MEMORY, mount_of
 from reframe_tests.benchmarks.ior import GIB, MIB
 from reframe_tests.framework.base import SEED, IoBenchmark
 from reframe_tests.framework.changes import Drop, find_drop
-from reframe_tests.framework.variants import benchmark
+from reframe_tests.framework.variants import axis, benchmark
 from reframe_tests.machine import memory_group, placement, scales
 from reframe_tests.machine.memory import memory
 
@@ -64,9 +64,9 @@ class CacheCliff(IoBenchmark):
 
     descr = "cache cliff"
     pattern = "ior"
-    call = parameter(["posix"], type=str, loggable=True)
+    call = axis(["posix"])
     scales = SCALES
-    scale = parameter(SCALES, type=str, loggable=True)
+    scale = axis(SCALES)
     num_tasks = 1
     fsync = False
     ceilings = False
@@ -215,9 +215,7 @@ class CliffSizes(CacheCliff):
     """The same sizes, each in its own job: so a store has them all (claim C16)."""
 
     descr = "cache cliff, one size"
-    data = parameter(
-        sorted({size for scale in SCALES.values() for size in scale.sizes}), type=int, loggable=True
-    )
+    data = axis(sorted({size for scale in SCALES.values() for size in scale.sizes}), type=int)
 
     @classmethod
     def makes_sense(cls, given: Mapping[str, Any]) -> bool:

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The S3D pattern through each MPI-IO component that a stack offers, and with PnetCDF's aggregation
-within a node."""
+"""S3D through each MPI-IO component of a stack, and with PnetCDF's aggregation within a node."""
 
 from typing import Any
-
-from reframe.core.builtins import parameter
 
 from iogauge.common.hints import Hints
 from reframe_tests.benchmarks.s3d import S3d
 from reframe_tests.framework.labels import Label
-from reframe_tests.framework.variants import benchmark
+from reframe_tests.framework.variants import axis, benchmark
 from reframe_tests.machine.components import COMPONENTS, Component, missing
 
 
@@ -20,9 +17,9 @@ class Components(S3d):
     descr = "S3D, MPI-IO components"
     apart = "components"
     features = "+components"
-    component = parameter(COMPONENTS, type=str, loggable=True)
-    call = parameter(["mpiio:collective", "hdf5:collective"], type=str, loggable=True)
-    scale = parameter(["smoke", "laptop", "node"], type=str, loggable=True)
+    component = axis(COMPONENTS)
+    call = axis(["mpiio:collective", "hdf5:collective"])
+    scale = axis(["smoke", "laptop", "node"])
     has_label = True
 
     @property
@@ -53,15 +50,14 @@ class Components(S3d):
 
 @benchmark
 class Aggregation(S3d):
-    """`aggregators` of each node write for the node's processes (PnetCDF 1.14); 0: each writes for
-    itself."""
+    """`aggregators` of each node write for its processes (PnetCDF 1.14); 0: each for itself."""
 
     descr = "S3D, PnetCDF's aggregation within a node"
     apart = "aggregation"
     features = "+pnetcdf-aggregation"
-    aggregators = parameter(["0", "1", "2"], type=str, loggable=True)
-    call = parameter(["pnetcdf:collective", "pnetcdf:nonblocking"], type=str, loggable=True)
-    scale = parameter(["smoke", "laptop", "node"], type=str, loggable=True)
+    aggregators = axis(["0", "1", "2"])
+    call = axis(["pnetcdf:collective", "pnetcdf:nonblocking"])
+    scale = axis(["smoke", "laptop", "node"])
     has_label = True
 
     def label_hints(self) -> Label:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reframe.core.builtins import parameter, run_after, run_before, variable
+from reframe.core.builtins import run_after, run_before, variable
 
 from iogauge.analysis.checks.result_file import Wrong, load
 from iogauge.common.mounts import mount_of
@@ -18,7 +18,7 @@ from reframe_tests.framework.base import IoBenchmark
 from reframe_tests.framework.build import mpi_problem
 from reframe_tests.framework.documented import OverProcesses, processes_of
 from reframe_tests.framework.ior_document import Asked, convert_files
-from reframe_tests.framework.variants import benchmark
+from reframe_tests.framework.variants import axis, benchmark
 from reframe_tests.machine import calls, scales, stacks
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
@@ -80,8 +80,7 @@ def output_of(*command: str) -> str:
 
 @functools.cache
 def apis_of(ior: str, mpi_library: str, *inside: str) -> frozenset[str]:
-    """The APIs of the `ior` at a path; none if it is linked to another MPI than the stack's.
-    `inside`: as `stacks.inside`."""
+    """The APIs of an `ior`; none if it is linked to another MPI. `inside`: as `stacks.inside`."""
     if mpi_problem(output_of(*inside, "ldd", ior), mpi_library):
         return frozenset()
     match = APIS.search(output_of(*inside, ior, "-h"))
@@ -98,16 +97,14 @@ def find_ior(wanted: str, environ: Any, api: str) -> str | None:
 
 @benchmark
 class Ior(IoBenchmark):
-    """IOR's pattern, by the stack's own `ior` where it has one, else by `iokernel`.
-
-    `-S Ior.ior_program=PATH` names an `ior`; `none` asks for `iokernel` always.
-    """
+    """IOR's pattern, by the stack's own `ior` where it has one (or `-S Ior.ior_program=PATH`), else
+    by `iokernel` (always with `none`)."""
 
     descr = "IOR"
     pattern = "ior"
-    call = parameter(calls.names(), type=str, loggable=True)
+    call = axis(calls.names())
     scales = SCALES
-    scale = parameter(SCALES, type=str, loggable=True)
+    scale = axis(SCALES)
     ior_program = variable(str, value="", loggable=True)
     keep_files = [*IoBenchmark.keep_files, "ior.json"]
 
@@ -143,8 +140,7 @@ class Ior(IoBenchmark):
             self.hints_form = "ior"
 
     def programs(self) -> list[dict[str, Any]]:
-        """With the real ior, `iokernel` runs first for the ceilings: with `null` it moves nothing
-        else."""
+        """With the real ior, `iokernel` runs first for the ceilings (`null` moves nothing else)."""
         if not self.ior_program:
             return super().programs()
         ceilings = {
@@ -203,14 +199,9 @@ class Ior(IoBenchmark):
 
 @benchmark
 class IorProcesses(OverProcesses, Ior):
-    """The same total over growing numbers of processes (IDRIS 2011: its four methods,
-    independently)."""
+    """The same total over growing numbers of processes (IDRIS 2011)."""
 
     descr = "IOR over processes"
-    call = parameter(
-        ["posix", "mpiio:independent", "hdf5:independent", "pnetcdf:independent"],
-        type=str,
-        loggable=True,
-    )
-    scale = parameter(["smoke", "laptop", "paper"], type=str, loggable=True)
-    processes = parameter(processes_of("IorProcesses"), type=str, loggable=True)
+    call = axis(["posix", "mpiio:independent", "hdf5:independent", "pnetcdf:independent"])
+    scale = axis(["smoke", "laptop", "paper"])
+    processes = axis(processes_of("IorProcesses"))

@@ -9,11 +9,11 @@ from math import prod
 from pathlib import Path
 
 import reframe.utility.typecheck as typ
-from reframe.core.builtins import parameter, variable
+from reframe.core.builtins import variable
 
 from iogauge.analysis.file_import import document, files, maps
 from reframe_tests.framework.planned import Planned
-from reframe_tests.framework.variants import benchmark
+from reframe_tests.framework.variants import axis, benchmark
 from reframe_tests.machine import calls, scales
 
 DOCUMENT = "file.like"
@@ -34,9 +34,9 @@ class LikeFile(Planned):
     lists = variable(typ.Dict[str, str], value={}, loggable=True)
     grid = variable(str, value="", loggable=True)
     compressibility = variable(float, value=0.0, loggable=True)
-    call = parameter(calls.names(), type=str, loggable=True)
+    call = axis(calls.names())
     scales = {"file": scales.Scale()}
-    scale = parameter(["file"], type=str, loggable=True)
+    scale = axis(["file"])
 
     kept = DOCUMENT
     made: document.Like | None = None

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Many small files: how long creating, listing, looking up, reading and removing them takes (IDRIS
-2011: one file for each process, and series of up to 10^5 files, on Babel; mdtest's operations)."""
+"""Many small files: creating, listing, looking up, reading and removing (IDRIS 2011; mdtest)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reframe.core.builtins import parameter, variable
+from reframe.core.builtins import variable
 
 from iogauge.common.experiments import Point
 from reframe_tests.benchmarks.peak import cores_of
 from reframe_tests.framework.base import MAX_DEFAULT_PROCESSES, IoBenchmark
 from reframe_tests.framework.documented import OverProcesses, processes_of
-from reframe_tests.framework.variants import benchmark
+from reframe_tests.framework.variants import axis, benchmark
 from reframe_tests.machine import scales
 
 # Each file's payload: three int64 that name it.
@@ -54,7 +53,7 @@ class SmallFiles(IoBenchmark):
     pattern = "metadata"
     # The file system's own cost, and each library's. posix-shared and master would repeat posix's
     # calls, and a library's modes do not matter for a file opened by one process.
-    call = parameter(["posix", "hdf5:independent"], type=str, loggable=True)
+    call = axis(["posix", "hdf5:independent"])
     scales = SCALES
     unique_dir = variable(bool, value=False, loggable=True)
     fsync = False
@@ -83,8 +82,8 @@ class Metadata(SmallFiles):
     """`files`: of all processes together; each handles an equal share."""
 
     descr = "many small files"
-    scale = parameter(SCALES, type=str, loggable=True)
-    files = parameter(map(str, SERIES), type=str, loggable=True)
+    scale = axis(SCALES)
+    files = axis(map(str, SERIES))
 
     @classmethod
     def makes_sense(cls, given: Mapping[str, Any]) -> bool:
@@ -113,13 +112,12 @@ class Metadata(SmallFiles):
 
 @benchmark
 class FilePerProcess(OverProcesses, SmallFiles):
-    """Each process creates one file, empty at first (IDRIS 2011: the slowest one's time, against
-    the number of files and processes)."""
+    """Each process creates one file, empty at first (IDRIS 2011: over files and processes)."""
 
     descr = "one file for each process"
-    call = parameter(["posix"], type=str, loggable=True)
-    scale = parameter(["smoke", "paper"], type=str, loggable=True)
-    processes = parameter(processes_of("FilePerProcess"), type=str, loggable=True)
+    call = axis(["posix"])
+    scale = axis(["smoke", "paper"])
+    processes = axis(processes_of("FilePerProcess"))
 
     @classmethod
     def is_smoke_point(cls, given: Mapping[str, Any]) -> bool:

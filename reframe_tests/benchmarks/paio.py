@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""PAIO (NASA-GSFC): fields of a weather model go through reserved I/O processes, which queue them
-and write them with another method while the application continues."""
+"""PAIO (NASA-GSFC): fields of a weather model written by I/O processes while it continues."""
 
 from dataclasses import dataclass, replace
 from math import prod
 
-from reframe.core.builtins import parameter, variable
+from reframe.core.builtins import variable
 
 from reframe_tests.framework.base import IoBenchmark
-from reframe_tests.framework.variants import benchmark
+from reframe_tests.framework.variants import axis, benchmark
 from reframe_tests.machine import calls, placement, scales
 
 BYTES_PER_VALUE = 4
@@ -50,11 +49,11 @@ class PaioBenchmark(IoBenchmark):
 
     pattern = "weather"
     scales = SCALES
-    scale = parameter(SCALES, type=str, loggable=True)
-    call = parameter(["ioserver:posix"], type=str, loggable=True)
-    io_processes = parameter([1], type=int, loggable=True)
-    queue = parameter(["above"], type=str, loggable=True)
-    send = parameter(["zero-copy"], type=str, loggable=True)
+    scale = axis(SCALES)
+    call = axis(["ioserver:posix"])
+    io_processes = axis([1], type=int)
+    queue = axis(["above"])
+    send = axis(["zero-copy"])
     compute_seconds = variable(float, value=0.0, loggable=True)
 
     def scale_steps(self) -> int:
@@ -111,8 +110,8 @@ class Paio(PaioBenchmark):
     """Queue limits below and above the data, each inner method."""
 
     descr = "PAIO, reserved I/O processes"
-    call = parameter(calls.SERVED, type=str, loggable=True)
-    queue = parameter(QUEUES, type=str, loggable=True)
+    call = axis(calls.SERVED)
+    queue = axis(QUEUES)
 
     def is_quick(self) -> bool:
         return (self.call, self.queue) == (calls.SERVED[0], "above")
@@ -124,7 +123,7 @@ class PaioSend(PaioBenchmark):
 
     descr = "PAIO, copy and zero-copy"
     fsync = False  # the senders' bandwidth has no flush either
-    send = parameter(["copy", "zero-copy"], type=str, loggable=True)
+    send = axis(["copy", "zero-copy"])
 
 
 @benchmark
@@ -133,8 +132,8 @@ class PaioServers(PaioBenchmark):
 
     descr = "PAIO, number of I/O processes"
     fsync = False  # the senders' bandwidth has no flush either
-    call = parameter(["ioserver:mpiio"], type=str, loggable=True)
-    io_processes = parameter([1, 2, 3], type=int, loggable=True)
+    call = axis(["ioserver:mpiio"])
+    io_processes = axis([1, 2, 3], type=int)
 
 
 @benchmark
@@ -144,12 +143,8 @@ class CloudModel(PaioBenchmark):
 
     descr = "the GSFC cloud model"
     fsync = False
-    scale = parameter(["smoke", "paper-gsfc"], type=str, loggable=True)
-    call = parameter(
-        ["master", "posix-shared", "mpiio:collective", "ioserver:posix", "ioserver:mpiio"],
-        type=str,
-        loggable=True,
-    )
+    scale = axis(["smoke", "paper-gsfc"])
+    call = axis(["master", "posix-shared", "mpiio:collective", "ioserver:posix", "ioserver:mpiio"])
 
     def servers(self) -> int:
         return super().servers() if self.the_call.servers else 0

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The two ceilings of a file system, by large aligned POSIX transfers: a file per process (the
-practical peak), and one shared file with a range per process (what the inode lock leaves)."""
+"""A file system's ceilings, by large aligned POSIX transfers: a file per process; one shared."""
 
 import reframe.core.runtime as rt
-from reframe.core.builtins import parameter, run_after
+from reframe.core.builtins import run_after
 
 from reframe_tests.benchmarks.ior import MIB, Scale
 from reframe_tests.framework.base import MAX_DEFAULT_PROCESSES, IoBenchmark
-from reframe_tests.framework.variants import benchmark
+from reframe_tests.framework.variants import axis, benchmark
 from reframe_tests.machine.scales import QUICK_SCALE
 
 BEST_OF = 5  # repeats; the analysis takes the best ceiling of them
@@ -29,20 +28,18 @@ def powers_of_two(most: int) -> list[int]:
 
 @benchmark
 class Peak(IoBenchmark):
-    """What large aligned transfers reach, from 1 to as many processes as a node has cores, with and
-    without flushing to stable storage."""
+    """From 1 to as many processes as a node has cores, with and without flushing."""
 
     descr = "ceilings of a file system"
     pattern = "ior"
-    call = parameter(["posix", "posix-shared"], type=str, loggable=True)
+    call = axis(["posix", "posix-shared"])
     scales = SCALES
-    scale = parameter(SCALES, type=str, loggable=True)
-    processes = parameter(
+    scale = axis(SCALES)
+    processes = axis(
         powers_of_two(max(cores_of(partition) for partition in rt.runtime().system.partitions)),
         type=int,
-        loggable=True,
     )
-    flush = parameter(["fsync", "no-fsync"], type=str, loggable=True)
+    flush = axis(["fsync", "no-fsync"])
     ceiling_seconds = 0.5
     features = "+peak"  # POSIX calls need no library: this stack starts the processes
 

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reframe.core.builtins import parameter, run_after, variable
+from reframe.core.builtins import run_after, variable
 
 from iogauge.common.experiments import SMOKE
 from reframe_tests.framework.base import IoBenchmark
 from reframe_tests.framework.documented import OverProcesses, processes_of
 from reframe_tests.framework.labels import Label
 from reframe_tests.framework.ramses_sizes import grids, own_bytes, shared_bytes
-from reframe_tests.framework.variants import benchmark
+from reframe_tests.framework.variants import axis, benchmark
 from reframe_tests.machine import calls, scales
 
 
@@ -65,11 +65,11 @@ PAPER_CALLS = ["posix", "mpiio:collective", "hdf5:collective", "pnetcdf:collecti
 class RamsesBenchmark(IoBenchmark):
     """The common base; `contents`: which of a dump's files."""
 
-    contents = parameter(["amr", "hydro"], type=str, loggable=True)
+    contents = axis(["amr", "hydro"])
     family = ("ramses",)
     packs = True
     scales = SCALES
-    scale = parameter(SCALES, type=str, loggable=True)
+    scale = axis(SCALES)
     # `physical`: a tree and a blast wave that RAMSES's readers can read (docs/iokernel.md).
     values = variable(str, value="hash", loggable=True)
 
@@ -120,7 +120,7 @@ class RamsesOwnFiles(RamsesBenchmark):
     is scaled down, so is their number; at scale smoke it is one."""
 
     descr = "RAMSES, a file for each process"
-    call = parameter(OWN_FILES, type=str, loggable=True)
+    call = axis(OWN_FILES)
     io_group = variable(int, value=0, loggable=True)
     io_processes = variable(int, value=1, loggable=True)
     local_dir = variable(str, value="", loggable=True)
@@ -150,8 +150,8 @@ class RamsesShared(RamsesBenchmark):
     level-major:write_at_all, 106 for process-major:write_at_all)."""
 
     descr = "RAMSES, one shared file"
-    layout = parameter(["level-major", "process-major"], type=str, loggable=True)
-    call = parameter(calls.names(without=OWN_FILES), type=str, loggable=True)
+    layout = axis(["level-major", "process-major"])
+    call = axis(calls.names(without=OWN_FILES))
     merge_levels = variable(bool, value=False, loggable=True)
 
     def merges_levels(self) -> bool:
@@ -171,10 +171,10 @@ class RamsesSizes(OverProcesses, RamsesBenchmark):
     """The 2011 tables and charts of methods: sizes and numbers of processes, each of the four."""
 
     descr = "RAMSES, sizes and processes of 2011"
-    scale = parameter(["smoke", "paper"], type=str, loggable=True)
-    size = parameter(map(str, [SMOKE_SIZE, *PAPER_SIZES]), type=str, loggable=True)
-    call = parameter(PAPER_CALLS, type=str, loggable=True)
-    processes = parameter(processes_of("RamsesSizes"), type=str, loggable=True)
+    scale = axis(["smoke", "paper"])
+    size = axis(map(str, [SMOKE_SIZE, *PAPER_SIZES]))
+    call = axis(PAPER_CALLS)
+    processes = axis(processes_of("RamsesSizes"))
 
     @classmethod
     def is_smoke_point(cls, given: Mapping[str, Any]) -> bool:
@@ -190,9 +190,9 @@ class RamsesHints(RamsesBenchmark):
     (47 s with collective buffering, 6785 s without)."""
 
     descr = "RAMSES through HDF5, ROMIO hints"
-    contents = parameter(["amr"], type=str, loggable=True)
-    call = parameter(["hdf5:collective"], type=str, loggable=True)
-    hint_set = parameter(HINT_SETS, type=str, loggable=True)
+    contents = axis(["amr"])
+    call = axis(["hdf5:collective"])
+    hint_set = axis(HINT_SETS)
 
     features = "+romio"
     has_label = True

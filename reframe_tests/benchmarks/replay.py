@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import reframe.utility.typecheck as typ
-from reframe.core.builtins import parameter, sanity_function, variable
+from reframe.core.builtins import sanity_function, variable
 from reframe.core.exceptions import SanityError
 
 from iogauge.analysis.checks.result_file import Wrong, load, refuse
@@ -18,7 +18,7 @@ from iogauge.analysis.errors import AnalysisError
 from iogauge.analysis.replay import check, plan, schedule, trace
 from iogauge.common.run_folder import DOCUMENT, TRACE
 from reframe_tests.framework.planned import PlannedOfLog
-from reframe_tests.framework.variants import benchmark
+from reframe_tests.framework.variants import axis, benchmark
 from reframe_tests.machine.calls import Call
 
 SCHEDULE = "app.schedule"
@@ -42,7 +42,7 @@ class Replay(PlannedOfLog):
     pattern = "replay"
     think = variable(float, value=1.0, loggable=True)
     fold = variable(typ.Bool, value=False, loggable=True)
-    call = parameter(["as-logged"], type=str, loggable=True)
+    call = axis(["as-logged"])
     dxt = True  # else there is nothing to compare with the log
     fsync = False  # as in the log
     ceilings = False  # a log may have only one direction
@@ -108,8 +108,7 @@ class Replay(PlannedOfLog):
         return wrong or self.unlike_the_log()
 
     def unlike_the_log(self) -> list[str]:
-        """The replay's own trace, if each of the log's processes has one, and there is one
-        repeat."""
+        """The replay's own trace, if all processes have one, and there is one repeat."""
         if not self.recorder or self.repeats != 1 or self.fold:
             return []
         planned = Path(self.stagedir) / SCHEDULE

@@ -3,10 +3,8 @@
 
 from dataclasses import dataclass
 
-from reframe.core.builtins import parameter
-
 from reframe_tests.framework.base import IoBenchmark
-from reframe_tests.framework.variants import benchmark
+from reframe_tests.framework.variants import axis, benchmark
 from reframe_tests.machine import calls, scales
 
 # yspecies(11), u(3), pressure and temp: float64 values in each grid point.
@@ -55,9 +53,9 @@ class S3d(IoBenchmark):
 
     descr = "S3D checkpoint"
     pattern = "s3d"
-    call = parameter(calls.names(), type=str, loggable=True)
+    call = axis(calls.names())
     scales = SCALES
-    scale = parameter(SCALES, type=str, loggable=True)
+    scale = axis(SCALES)
 
     def scale_processes(self) -> int | None:
         grid = SCALES[self.scale].split

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sweeps of the S3D pattern: weak and strong scaling over nodes and processes of a node, and
-striping where a file system lets a run choose it."""
+"""Sweeps of S3D: weak and strong scaling over nodes and processes of a node, and striping."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import reframe.core.runtime as rt
-from reframe.core.builtins import parameter, run_after
+from reframe.core.builtins import run_after
 
 from reframe_tests.benchmarks.peak import cores_of
 from reframe_tests.benchmarks.s3d import S3d
 from reframe_tests.framework import labels
-from reframe_tests.framework.variants import benchmark
+from reframe_tests.framework.variants import axis, benchmark
 from reframe_tests.machine import calls, filesystems
 
 # One call of each library: a sweep of all of them would be thousands of jobs.
@@ -37,13 +36,9 @@ class Scaling(S3d):
     S3d itself: `-n S3d -t node -P S3d.nodes=3,9 -S S3d.num_tasks_per_node=8`."""
 
     apart = "scaling"
-    call = parameter(CALLS, type=str, loggable=True)
-    on_nodes = parameter(
-        sizes(max(part.extras.get("nodes", 1) for part in PARTITIONS)),
-        type=int,
-        loggable=True,
-    )
-    on_each = parameter(sizes(max(map(cores_of, PARTITIONS))), type=int, loggable=True)
+    call = axis(CALLS)
+    on_nodes = axis(sizes(max(part.extras.get("nodes", 1) for part in PARTITIONS)), type=int)
+    on_each = axis(sizes(max(map(cores_of, PARTITIONS))), type=int)
 
     @run_after("init")
     def set_size(self) -> None:
@@ -56,7 +51,7 @@ class WeakScaling(Scaling):
     """The same data for each process: S3D's own way."""
 
     descr = "S3D, weak scaling"
-    scale = parameter(["node"], type=str, loggable=True)
+    scale = axis(["node"])
 
 
 @benchmark
@@ -64,7 +59,7 @@ class StrongScaling(Scaling):
     """The same data in all."""
 
     descr = "S3D, strong scaling"
-    scale = parameter(["laptop"], type=str, loggable=True)
+    scale = axis(["laptop"])
 
 
 def with_stripes(fs: str) -> list[str]:
@@ -83,10 +78,10 @@ class StripeSweep(S3d):
 
     descr = "S3D, striping"
     apart = "stripes"
-    call = parameter(CALLS, type=str, loggable=True)
-    scale = parameter(["node"], type=str, loggable=True)
-    count = parameter([1, 4, 16, 64, -1], type=int, loggable=True)
-    size = parameter(["1M", "4M", "16M"], type=str, loggable=True)
+    call = axis(CALLS)
+    scale = axis(["node"])
+    count = axis([1, 4, 16, 64, -1], type=int)
+    size = axis(["1M", "4M", "16M"])
 
     has_label = True
 

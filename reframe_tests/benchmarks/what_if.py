@@ -7,11 +7,9 @@
 import tempfile
 from pathlib import Path
 
-from reframe.core.builtins import parameter
-
 from iogauge.analysis.replay import plan, what_if
 from reframe_tests.framework.planned import PlannedOfLog
-from reframe_tests.framework.variants import benchmark
+from reframe_tests.framework.variants import axis, benchmark
 from reframe_tests.machine import calls
 
 EXTENTS = "app.extents"
@@ -23,7 +21,7 @@ class WhatIf(PlannedOfLog):
 
     descr = "what a traced program wrote, through other methods"
     pattern = "extents"
-    call = parameter(calls.names(), type=str, loggable=True)
+    call = axis(calls.names())
 
     kept = EXTENTS
     made: what_if.WhatIf | None = None

@@ -9,14 +9,7 @@ from typing import Any
 
 import reframe as rfm
 import reframe.utility.typecheck as typ
-from reframe.core.builtins import (
-    fixture,
-    parameter,
-    run_after,
-    run_before,
-    sanity_function,
-    variable,
-)
+from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
 from iogauge.analysis.checks.recheck import judged_by
@@ -30,6 +23,7 @@ from reframe_tests.framework.hinted import Hinted
 from reframe_tests.framework.measured import Measured
 from reframe_tests.framework.session import InCi, Tidy
 from reframe_tests.framework.trace import KEPT, TraceChecks
+from reframe_tests.framework.variants import axis
 from reframe_tests.framework.verifier_check import NoticesAWrongByte
 from reframe_tests.jobs import launchers
 from reframe_tests.machine import filesystems, placement, stacks, striping
@@ -61,7 +55,7 @@ class IoBenchmark(
     """
 
     pattern = variable(str, loggable=True)
-    fs = parameter(filesystems.names(), type=str, loggable=True)
+    fs = axis(filesystems.names())
 
     # -S NAME=VALUE. num_tasks 0: as many as the scale wants; else, with `nodes`, one per core of so
     # many nodes; else min(4, cores of a node). num_tasks_per_node: as many as fit.
@@ -252,8 +246,7 @@ class IoBenchmark(
 
     @property
     def file_prefix(self) -> str:
-        """The file system's prefix, for calls of ROMIO: others would take it for part of the
-        name."""
+        """The file system's prefix, for ROMIO's calls: others take it for part of the name."""
         takes_it = self.the_call.takes_prefix and "romio" in self.current_environ.features
         return self.file_system.get("prefix", "") if takes_it else ""
 

@@ -4,17 +4,17 @@
 from pathlib import Path
 from typing import Any
 
-from reframe.core.builtins import parameter, run_after, variable
+from reframe.core.builtins import run_after, variable
 
 from iogauge.analysis.errors import AnalysisError
 from iogauge.analysis.replay.trace import Choice, Trace, load
 from reframe_tests.framework.base import IoBenchmark
+from reframe_tests.framework.variants import axis
 from reframe_tests.machine import scales
 
 
 class Planned(IoBenchmark):
-    """Listed only if the file is given. A child defines the file (`given`), the name of the plan
-    for `iokernel` (`kept`), and how it is made (`plan`)."""
+    """Listed only if the file is given (`given`). `kept`: the plan's name; `plan` makes it."""
 
     kept = ""
     made: Any = None
@@ -56,13 +56,12 @@ class Planned(IoBenchmark):
 
 
 class PlannedOfLog(Planned):
-    """`log`: a Darshan log with DXT, or a folder of the recorder's traces. `only`: a folder whose
-    files count."""
+    """`log`: a Darshan log with DXT, or the recorder's traces. `only`: a folder."""
 
     log = variable(str, value="", loggable=True)
     only = variable(str, value="", loggable=True)
     scales = {"log": scales.Scale()}
-    scale = parameter(["log"], type=str, loggable=True)
+    scale = axis(["log"])
 
     @property
     def given(self) -> str:

@@ -2,6 +2,7 @@
 """Which variants of a benchmark are made. ReFrame makes all before it looks at `-n` and `-t`: 6,000
 variants, 6 ms each, at every start."""
 
+import functools
 import re
 import sys
 from collections.abc import Mapping
@@ -10,11 +11,15 @@ from typing import Any, TypeVar
 
 import reframe as rfm
 from reframe.core import decorators
+from reframe.core.builtins import parameter
 
 from iogauge.common.experiments import experiments
 from reframe_tests.machine.scales import QUICK_SCALE
 
 Benchmark = TypeVar("Benchmark", bound=type[rfm.RegressionTest])
+
+# The values of an axis are part of the test's name, and logged.
+axis = functools.partial(parameter, type=str, loggable=True)
 
 SCALES = ("smoke", "laptop", "node", "paper")
 SUITES = ("quick", "modes")
