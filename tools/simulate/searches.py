@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How good the tuner's search is, in simulated spaces with known truth and noise.
-
-A made-up space has calls, an MPI-IO component that can be changed, and settings of each of the two.
-A value's effect is a factor, of which most are near 1; two settings may work on each other. Some
-values fail, and some write wrong bytes. Beside a full sweep, which runs each combination in as many
-rounds as an interval takes, a search has to be near the best and cheap.
-"""
+"""How good the tuner's search is, in simulated spaces with known truth and noise: calls, MPI-IO
+components, and settings whose effects are factors, mostly near 1. Some fail, some write wrong
+bytes. Compared with a full sweep in as many rounds as an interval takes."""
 
 import math
 from dataclasses import dataclass
@@ -78,7 +74,7 @@ class Truth:
         for setting in space.settings:
             for value in setting.values:
                 chance = generator.random()
-                if chance < BROKEN + WRONG and setting.makes is None:
+                if chance < BROKEN + WRONG and not setting.makes:
                     why = "crashed" if chance < BROKEN else "wrong bytes"
                     outcome[setting.name, value] = why
         return cls(space, generator, {}, outcome)

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The search space of `tune`: a table of all settings, restricted to a stack, a pattern and a
-scope.
-"""
+"""The search space of `tune`: a table of all settings, for a stack, a pattern and a scope."""
 
+import csv
 import dataclasses
 import functools
 import math
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from iogauge.analysis.errors import UsageError
@@ -32,13 +33,12 @@ class Setting:
     values: tuple[str, ...]
     places: tuple[str, ...]
     needs: frozenset[str] = frozenset()
-    makes: tuple[str, str] | None = None
+    makes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Space:
-    """`calls`: the features of each call. `features`: of stack and file system. `starts`: good
-    combinations from elsewhere. `base`: the default."""
+    """`calls`, `features`: of each call; of stack and file system. `starts`: good elsewhere."""
 
     settings: tuple[Setting, ...]
     calls: Mapping[str, frozenset[str]]
@@ -95,8 +95,7 @@ class Space:
         return list(found)
 
     def contains(self, arm: Config, other: Config) -> bool:
-        """Whether `arm` has all settings of `other`, or the same call if `other` has none. The call
-        counts only then, since the library below is the same for other calls."""
+        """Whether `arm` has all settings of `other`, or the same call if `other` has none."""
         settings = set(other) - {(CALL, dict(other)[CALL])}
         return settings <= set(arm) if settings else arm == other
 
@@ -125,10 +124,9 @@ class Space:
         return len(self.all)
 
 
-def text(arm: Config, but: Iterable[str] = ()) -> str:
+def text(arm: Config) -> str:
     """`pnetcdf:nonblocking, io=romio, aggregators=4`."""
-    call, *rest = (value if name == CALL else f"{name}={value}" for name, value in arm
-                   if name not in set(but))  # fmt: skip
+    call, *rest = (value if name == CALL else f"{name}={value}" for name, value in arm)
     return ", ".join([call, *rest])
 
 
@@ -144,58 +142,28 @@ SCOPES: dict[Scope, str] = {
 OVER_MPI_IO = ("mpiio", "hdf5", "pnetcdf", "netcdf4", "cgns")
 OTHER_ORDER = "mode:ordered"  # feature of a call whose file orders data differently
 ALONE = ("independent", "ordered")  # modes with independent MPI-IO calls
-K, M = 1024, 1024**2
+UNITS = {"k": 1024, "m": 1024**2}
 
 
-def _sizes(*sizes: int) -> tuple[str, ...]:
-    return tuple(map(str, sizes))
+def _settings() -> Iterator[Setting]:
+    """The lines of settings.csv, several words in a cell; sizes end with k or m."""
+    lines = Path(__file__).with_name("settings.csv").read_text(encoding="utf-8").splitlines()
+    for name, *cells in list(csv.reader(lines))[1:]:
+        values, places, needs, makes = (tuple(cell.split()) for cell in cells)
+        sizes = tuple(re.sub(r"^(\d+)([km])$", _bytes, value) for value in values)
+        yield Setting(name, sizes, places, frozenset(needs), makes)
 
 
-def _line(
-    name: str,
-    values: tuple[str, ...],
-    places: str,
-    needs: str,
-    makes: tuple[str, str] | None = None,
-) -> Setting:
-    return Setting(name, values, tuple(places.split()), frozenset(needs.split()), makes)
+def _bytes(size: re.Match[str]) -> str:
+    return str(int(size[1]) * UNITS[size[2]])
 
 
-SWITCH = ("enable", "disable")
-SETTINGS = (
-    # name, values, places, features that call and stack need
-    _line("io", ("romio",), "$OMPI_MCA_io=^ompio", "ompio over-mpi-io", ("ompio", "romio")),
-    _line("buffering", SWITCH, "romio_cb_write={v} romio_cb_read={v}", "romio together"),
-    _line("aggregators", ("1", "half", "all"), "cb_nodes={v} cb_config_list=*:{v}",
-          "romio together"),
-    _line("buffer", _sizes(512 * K, M, 4 * M, 64 * M), "cb_buffer_size={v}", "romio together"),
-    _line("sieving", SWITCH, "romio_ds_write={v} romio_ds_read={v}", "romio over-mpi-io"),
-    _line("sieve-buffer", _sizes(4 * M, 32 * M), "ind_wr_buffer_size={v} ind_rd_buffer_size={v}",
-          "romio alone"),
-    _line("fcoll", ("dynamic_gen2", "two_phase", "vulcan", "individual"), "fcoll={v}",
-          "ompio together"),
-    _line("ompio-aggregators", ("1", "half", "all"), "io_ompio_num_aggregators={v}",
-          "ompio together"),
-    _line("ompio-per-aggregator", _sizes(M, 4 * M), "io_ompio_bytes_per_agg={v}", "ompio together"),
-    _line("ompio-sieving", ("0",),
-          "fbtl_posix_write_datasieving={v} fbtl_posix_read_datasieving={v}", "ompio over-mpi-io"),
-    _line("stripes", ("1", "4", "16"), "striping_factor={v}", "over-mpi-io striped"),
-    _line("stripe-size", _sizes(M, 4 * M, 16 * M), "striping_unit={v}", "over-mpi-io striped"),
-    _line("swap-in-place", SWITCH, "nc_in_place_swap={v}", "method:pnetcdf"),
-    _line("variable-alignment", _sizes(4 * K, M), "nc_var_align_size={v}", "method:pnetcdf"),
-    _line("hdf5-alignment", _sizes(4 * K, M), "hdf5_alignment={v}", "method:hdf5"),
-    _line("hdf5-metadata", ("true",), "hdf5_coll_metadata={v}", "method:hdf5 mode:collective"),
-    _line("chunks", ("block",), "hdf5_chunk={v}", "method:hdf5 free-layout"),
-    _line("twophase-buffer", _sizes(M, 4 * M), "--buffer-size={v}", "method:twophase"),
-    _line("twophase-aggregators", ("1",), "--aggregators={v}", "method:twophase"),
-    _line("twophase-straight", _sizes(64 * K, M), "--straight={v}", "method:twophase"),
-)  # fmt: skip
-
+SETTINGS = tuple(_settings())
 FREE = frozenset({"free-layout"})  # the file may order data differently
 
 # Starting points: good combinations on one node (the project's measurements of S3D).
 STARTS: tuple[Config, ...] = (
-    (("io", "romio"), ("buffering", "enable"), ("aggregators", "all"), ("buffer", str(M)),
+    (("io", "romio"), ("buffering", "enable"), ("aggregators", "all"), ("buffer", str(UNITS["m"])),
      ("swap-in-place", "enable")),
     (("io", "romio"),),
     (("fcoll", "two_phase"),),
@@ -210,8 +178,7 @@ def space_of(
     scope: Scope = "everything",
     features: frozenset[str] = frozenset(),
 ) -> Space:
-    """`listing`: what `iokernel --list --json -` says. `features`: `ompio` or `romio`, `striped`.
-    Raises UsageError for a pattern, method or mode that these kernels cannot run."""
+    """`listing`: of `iokernel --list --json -`. `features`: `ompio`, ... Raises UsageError."""
     if pattern not in (names := [one["name"] for one in listing["patterns"]]):
         raise UsageError(f"pattern {unknown(pattern, names)}")
     calls = dict(_calls(listing, pattern))
