@@ -12,54 +12,31 @@ from reframe.core.builtins import run_before
 
 from iogauge.analysis.checks.result_file import load
 from iogauge.analysis.judge import references
-from iogauge.analysis.session.model import DIRECTIONS, LATENCY, OPERATIONS
+from iogauge.analysis.session.model import DIRECTIONS, LATENCY
 from iogauge.common.run_folder import DOCUMENT
 from reframe_tests.machine import filesystems
 
-# Keys of the document's `summary`, with their units. The fractions are relative to the ceilings of
-# the same job (docs/result-format.md).
-SUMMARY = {
-    "write_bw": "MiB/s",
-    "read_bw": "MiB/s",
-    "open_time": "s",
-    "define_time": "s",
-    "close_time": "s",
-    "read_open_time": "s",
-    **{f"{direction}_{name}": "s" for direction in DIRECTIONS for name in LATENCY},
-    **{f"{operation}_rate": "1/s" for operation in OPERATIONS},
-    "write_fraction_fpp": "1",
-    "read_fraction_fpp": "1",
-    "write_fraction_shared": "1",
-    "read_fraction_shared": "1",
-    # for methods with reserved processes
-    "apparent_bw": "MiB/s",
-    "direct_bw": "MiB/s",
-    "apparent_speedup": "1",
-    "overlap": "1",
-    "durable_bw": "MiB/s",
-    "blocked_time": "s",
-    "drain_time": "s",
-    "queue_peak": "B",
-    "io_fraction": "1",
-}
+# By the last word of a name in the document's `summary` (docs/result-format.md); else 1.
+UNITS = {"bw": "MiB/s", "rate": "1/s", "peak": "B", **dict.fromkeys(("time", *LATENCY), "s")}
 
 Figures = dict[str, tuple[float, str]]
 
 
 def figures_of(document: dict[str, Any]) -> Figures:
     """Everything that the run measured, as name: (value, unit)."""
-    summary = document["summary"]
-    known = {name: (summary.get(name), unit) for name, unit in SUMMARY.items()}
-    known |= {name: (seconds, "s") for name, seconds in _stretch_times(document).items()}
-    return {name: (value, unit) for name, (value, unit) in known.items() if value is not None}
+    known = {**document["summary"], **_stretch_times(document)}
+    return {
+        name: (value, UNITS.get(name.rpartition("_")[2], "1"))
+        for name, value in known.items()
+        if value is not None
+    }
 
 
 def _stretch_times(document: dict[str, Any]) -> dict[str, float]:
-    """If the pattern names its calls: the median over the repeats of the slowest process's time, in
-    seconds, as `write_coordinates_time`."""
+    """If calls are named: `write_coordinates_time`, the median of the slowest process's, in s."""
     times: dict[str, list[float]] = {}
     for sample in document["samples"]:
-        for direction in ("write", "read"):
+        for direction in DIRECTIONS:
             for stretch in (sample[direction] or {}).get("stretches", []):
                 name = f"{direction}_{stretch['name']}_time"
                 times.setdefault(name, []).append(stretch["max"])
