@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The bundle's tar file: plain files in the oldest tar format (ustar), and nothing else.
 
-Any `tar` reads it. Here its content is untrusted: links, folders, paths that lead out, duplicates,
-excessive sizes and trailing bytes are refused, and nothing is written outside the given folder.
-Python's reader would follow extensions of the format.
+Any `tar` reads it. Its content is untrusted: links, folders, paths that lead out, duplicates,
+excessive sizes and trailing bytes are refused. Python's reader would follow extensions.
 """
 
 import re
@@ -39,8 +38,7 @@ def write(folder: Path, names: list[str], target: BinaryIO) -> None:
 
 
 def extract(path: Path, folder: Path) -> list[str]:
-    """Unpack all files of the bundle `path` into `folder`, an empty one; returns their names.
-    Raises BadBundleError; then the content of `folder` is invalid."""
+    """Unpack all files of a bundle into an empty folder; their names. Raises BadBundleError."""
     names: dict[str, None] = {}
     total = 0
     try:

@@ -1,13 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The contents of a bundle: one session's raw data, and the results derived from them.
-
-MANIFEST, MANIFEST.sig     manifest.py
-report.json                ReFrame's report; its folders are the bundle's
-runs/0007/                 a case's result document, trace, ledger, job script and its output
-acceptance.yaml, sites/    bounds, and the learned baselines that they may refer to
-locks/, versions.json      the software that ran and judged
-verdicts.json              what the raw data say: recomputed by whoever verifies the bundle
-"""
+"""The contents of a bundle (docs/analysis.md): one session's raw data, and what was derived from
+them."""
 
 import json
 import platform

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""MANIFEST: the sha256 of each file of a bundle, as `sha256sum --check` reads it; and its
-signature, which `ssh-keygen -Y` makes and verifies."""
+"""MANIFEST: the sha256 of each file of a bundle, for `sha256sum --check`; and its signature."""
 
 import hashlib
 import re
@@ -32,8 +31,7 @@ def write(folder: Path, names: Sequence[str]) -> None:
 
 
 def problems(folder: Path, names: Sequence[str]) -> list[str]:
-    """The files of `names` that differ from MANIFEST. Raises BadBundleError if MANIFEST cannot be
-    read."""
+    """The files of `names` that differ from MANIFEST. Raises BadBundleError."""
     if MANIFEST not in names:
         raise BadBundleError(f"no {MANIFEST} in it")
     listed: dict[str, str] = {}

@@ -66,10 +66,7 @@ def _judged(run: Run) -> Row:
 
 
 def accepted(
-    report: Path,
-    promised: acceptance.Acceptance,
-    session: Session,
-    sites: Path = references.SITES,
+    report: Path, promised: acceptance.Acceptance, session: Session, sites: Path = references.SITES
 ) -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="iogauge-store-") as name:
         place = Path(name) / "store"

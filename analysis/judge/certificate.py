@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A certificate: what the runs of `iogauge certify` say about each stack and each setting.
-
-A run is `right` if every byte was read back as written. A setting is certified after at least
-CERTIFIED runs, over all process counts and methods, if all were right. A setting that names fewer
-factors stands for all settings that contain it.
-"""
+"""A certificate: what the runs of `iogauge certify` say about each stack and setting
+(docs/how-to/certify-a-stack.md). A setting that names fewer factors stands for all that contain
+it."""
 
 import json
 import re
@@ -144,8 +141,7 @@ def factors(setting: str) -> dict[str, str]:
 
 
 def holds(setting: str, part: str) -> bool:
-    """Does a setting contain all factors of `part`, with the same MPI-IO? `default` contains
-    itself."""
+    """Does a setting contain all factors of `part`, with the same MPI-IO? `default`: itself."""
     if NONE in (setting, part) or DEFAULT in (setting, part):
         return setting == part
     whole, some = factors(setting), factors(part)
@@ -245,8 +241,7 @@ def _case(row: Row) -> tuple[Any, ...]:
 def _instead(
     setting: str, calls: set[str], least: tuple[int, int], by_setting: Mapping[str, list[Row]]
 ) -> tuple[str, int]:
-    """The nearest setting that was always right in the same calls with at least as many processes,
-    and how often it ran."""
+    """The nearest setting that was always right in as many processes, and how often it ran."""
     found = []
     for other, rows in by_setting.items():
         alike = [row for row in rows if call_of(row) in calls and row["processes"] >= least[0]]

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Histories: each case's runs over time, its changes of level, and what changed with them.
-
-A drop stays regressed until the level recovers, or until a baseline acknowledges it
-(store/baselines.py).
-"""
+"""Histories: each case's runs over time, its changes of level, and what changed with them."""
 
 import functools
 import itertools
@@ -50,8 +46,7 @@ Row = dict[str, Any]
 
 @dataclass
 class Change:
-    """A new level. `ratio` is new over old, as speeds; `low` to `high` its 95 % interval, as if the
-    date were known in advance; None if a level has too few runs."""
+    """A new level. `ratio`: new over old, as speeds, with its 95 % interval; None: too few runs."""
 
     index: int
     date: datetime
@@ -64,8 +59,7 @@ class Change:
 
 @dataclass
 class History:
-    """The runs of a case, oldest first. Properties that follow from the changes need all of
-    them."""
+    """The runs of a case, oldest first. What follows from the changes needs all of them."""
 
     case: Mapping[str, Any]
     at: list[datetime]
@@ -92,8 +86,7 @@ class History:
 
     @functools.cached_property
     def last_is_low(self) -> bool:
-        """Whether the last runs are below the earlier ones of their level, but too few to call a
-        change."""
+        """Whether the last runs are below their level, but too few to call a change."""
         first, end, _ = self.levels[-1]
         speeds = self.speeds[first:end]
         return any(

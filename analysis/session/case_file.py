@@ -13,8 +13,7 @@ _RESULTS = ("pass", "fail")
 
 
 def read(folder: Path) -> dict[str, Any] | None:
-    """The objects `session` and `case` of the file in a run's folder; None if it is missing,
-    truncated or malformed."""
+    """The objects `session` and `case` of a run's case.json; None if it is unusable."""
     try:
         data = json_file.read(folder / CASE, CASE)
         case = {**data["case"], "ended": _time(data["case"]["ended"])}
@@ -31,9 +30,8 @@ def _time(ended: Any) -> float:
 
 
 def as_it_ended(case: dict[str, Any], folders: list[Path]) -> dict[str, Any]:
-    """The result, also of cases that ReFrame aborted while it copied their files.
-
-    case.json is copied after the result: if it is complete, both are."""
+    """The result, also of cases that ReFrame aborted while it copied their files: case.json is
+    copied after the result."""
     if case["result"] != ABORTED:
         return case
     for folder in folders:

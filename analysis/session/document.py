@@ -27,8 +27,7 @@ LEAST = 1e-9  # MiB/s, files/s: keeps ratios finite
 
 
 def read_document(path: Path) -> Result:
-    """Raises StoppedRunError for the document of a run that stopped early, UnknownSchemaError and
-    MalformedDocumentError."""
+    """Raises StoppedRunError, UnknownSchemaError and MalformedDocumentError."""
     try:
         data = plain_all(read(path))
         check_schema(data if isinstance(data, dict) else {})
@@ -48,8 +47,7 @@ def read_document(path: Path) -> Result:
 
 
 def check_test(path: Path, result: Result, case: Mapping[str, Any]) -> None:
-    """Raises MalformedDocumentError unless the document `path` is from this test. `case`: ReFrame's
-    entry of the test."""
+    """Raises MalformedDocumentError unless the document `path` is of ReFrame's `case`."""
     for name in ("pattern", "method"):
         ran, found = case.get(name), getattr(result, name)
         if ran and ran != found:
@@ -150,9 +148,8 @@ _SHORT = {"phases": "phase", "bandwidth": "bw"}
 
 
 def server_figures(values: Mapping[str, float], given: Collection[str]) -> dict[str, float]:
-    """The figures of one repeat. `values`: its other numbers, named after their place in the sample
-    (`write_seconds`, `queue_busy`). `given`: the figures in the document's summary; `durable_bw`,
-    for example, only exists if files were flushed. The kernel gives their medians alone."""
+    """The figures of one repeat. `values`: its other numbers (`write_seconds`, `queue_busy`).
+    `given`: the figures in the document's summary, which has their medians alone."""
 
     def get(name: str) -> float:
         return values.get(name, math.nan)

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Read one session: ReFrame's report and each test's result document.
-
-No other module knows ReFrame's report format (data version 4, ReFrame 4.x) or where ReFrame keeps a
-test's files. Everything else uses the rows of `model`.
-"""
+"""Read one session: ReFrame's report and each test's result document. No other module knows the
+report's format (data version 4) or where ReFrame keeps a test's files."""
 
 import re
 import reprlib
@@ -48,8 +45,7 @@ _NO_VALUE = {"None", "<undefined>"}  # how ReFrame writes what a test never set
 
 
 def last_report(output: Path) -> Path:
-    """The report of the newest session below `output` that ran something. An unreadable one raises:
-    an older session must not pass for the last one."""
+    """Of the newest session that ran something. If it is unreadable, no older one is taken."""
     for path in _reports(output):
         if measured(read_report(path)):
             return path
@@ -128,8 +124,7 @@ def _time(report: Path, seconds: float) -> datetime:
 
 
 def read_report(path: Path) -> dict[str, Any]:
-    """ReFrame's report `path`, its form checked. Raises an AnalysisError that says what is
-    wrong."""
+    """ReFrame's report `path`, its form checked. Raises an AnalysisError."""
     if not path.exists():
         raise MissingReportError(f"{path}: expected ReFrame's report, found no file")
     try:
@@ -171,11 +166,9 @@ class Place:
     info: dict[str, Any]
 
     def find(self, recorded: str) -> Path | None:
-        """The folder that the report calls `recorded`; None if it is gone.
-
-        The place beside the report comes first: in a copy of the results, the recorded path may by
-        now belong to another session.
-        """
+        """The folder that the report calls `recorded`; None if it is gone. The place beside the
+        report comes first: in a copy of the results, the recorded path may belong to another
+        session."""
         base = self.info.get("workdir") or ""
         relative = PurePath(recorded)
         if base and relative.is_relative_to(base):
@@ -302,8 +295,7 @@ def _result(
 
 
 def _last_words(case: dict[str, Any], folder: Path | None) -> str:
-    """Why the harness or the scheduler ended a run, for example at a time limit. A run that reached
-    its checks has its reason from there."""
+    """Why the harness or the scheduler ended a run; empty for one that reached its checks."""
     judged = ("sanity error", "performance error")
     if folder is None or str(case.get("fail_reason") or "").startswith(judged):
         return ""
@@ -317,10 +309,8 @@ def _last_words(case: dict[str, Any], folder: Path | None) -> str:
 
 
 def _stale(report: Path, case: dict[str, Any], result: Result) -> str:
-    """Why the document is not from this session, or empty. (A later session may have replaced it.)
-
-    Compares the medians, which the report has too, so that no clock must be trusted.
-    """
+    """Why the document is not from this session, or empty: another session may have replaced it.
+    Compares the medians, which the report has too, so that no clock must be trusted."""
     logged = {name.split(":")[-1]: entry for name, entry in (case.get("perfvalues") or {}).items()}
     for direction in DIRECTIONS:
         entry = logged.get(f"{direction}_bw")

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The typed rows that everything after the loader uses.
-
-Nothing here knows where a value was recorded: the loader knows ReFrame's report, and `document` the
-result document.
-"""
+"""The typed rows that everything after the loader uses: nothing here knows ReFrame or documents."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -22,12 +18,9 @@ LATENCY = ("p50", "p99", "max")  # seconds of single calls, as `write_p99`
 
 @dataclass(frozen=True)
 class Sample:
-    """One repeat: bandwidths in MiB/s; None if that direction was not asked for.
-
-    `ceilings`: what the same file system gave in the same job (MiB/s), by ceiling and direction;
-    empty if not measured. `values`: everything else that the document measured, named after its
-    place: `write_seconds`, `write_phase_create` (the slowest process, s), `write_library_calls`.
-    """
+    """One repeat: bandwidths in MiB/s; None if that direction was not asked for. `ceilings`: the
+    file system's in the same job (MiB/s). `values`: all else that was measured, named after its
+    place: `write_seconds`, `write_phase_create` (the slowest process, s)."""
 
     repeat: int
     write: float | None
@@ -73,11 +66,8 @@ class Result:
 
 @dataclass(frozen=True)
 class Run:
-    """One test case of a session, whether it ended well, failed or was skipped.
-
-    `case` names the test with its parameters, `variant` the parameters without a column. `result`
-    is None if the run left no usable document, and then `reason` says so.
-    """
+    """One test case, whether it ended well, failed or was skipped. `case` names the test with its
+    parameters, `variant` those without a column. Without a `result`, `reason` says why."""
 
     session: str
     test: str

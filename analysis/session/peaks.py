@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The practical peaks: what large aligned POSIX transfers reach on a file system.
-
-Shares are relative to the session's peak (`Highest`; in SQL: compare_references.with_peak). The
-ceilings that a case measured only tell whether the machine was disturbed then.
-"""
+"""The practical peaks: what large aligned POSIX transfers reach on a file system. A case's own
+ceilings only tell whether the machine was disturbed then."""
 
 import math
 from collections import defaultdict
@@ -96,8 +93,7 @@ class Highest:
                     self._found[_conditions(run, CEILING_OF[run.method], direction)].append(found)
 
     def of(self, run: Run, ceiling: Ceiling, direction: Direction) -> SessionPeak | None:
-        """The peak that a run is compared with; None if there is none. Looked for once for all runs
-        of the same size and conditions."""
+        """The peak that a run is compared with, if any; cached by size and conditions."""
         size = run.result.payload_bytes if run.result else 0
         key = (_conditions(run, ceiling, direction), size)
         if key not in self._of:

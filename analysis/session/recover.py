@@ -21,8 +21,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Known:
-    """A report that can be read. A kill while it was written leaves one that cannot: then the cases
-    make another one. `folders`: the session's, by name."""
+    """A readable report. (One cut by a kill is made anew.) `folders`: the session's, by name."""
 
     path: Path
     uuid: str
@@ -66,9 +65,8 @@ def without_report(there: Sequence[str], reports: Sequence[Known]) -> list[str]:
 
 
 def read_cases(output: Path, name: str) -> tuple[list[Row], list[Path]]:
-    """What the finished cases said, in the order of their ends, and the folders of the others. Of
-    one that is in both places, what it said in the output folder counts: its files are there first.
-    Files that cannot be read are no cases."""
+    """What the finished cases said, by their ends, and the folders of the others. Of a case in both
+    places the output folder counts. Unreadable files are no cases."""
     found: dict[Path, Row] = {}
     running = []
     for place in reversed(places(output)):
@@ -100,8 +98,7 @@ def write_interrupted(output: Path, name: str, cases: Sequence[Row]) -> Path:
 
 
 def write_report(output: Path, name: str, cases: Sequence[Row], ended: float, info: Row) -> Path:
-    """In ReFrame's format, with the date of its last case, so that an old session is not the last.
-    `info`: what its session_info has beside host and times."""
+    """In ReFrame's format, dated by its last case, so that an old session is not the last."""
     began = datetime.strptime(name[:15], BEGAN).timestamp()
     ended = max(began, ended)
     session = {

@@ -21,8 +21,7 @@ Outcome = Literal["verified", "nothing moved", "not asked", "failed", "skipped"]
 
 @dataclass(frozen=True)
 class Share:
-    """A fraction of the session's peak (1.0 is all of it). `peak`: from `count` jobs, MiB/s, and
-    `source` what measured it."""
+    """A fraction of the session's peak (MiB/s, from `count` jobs), and what measured that."""
 
     value: float
     peak: float

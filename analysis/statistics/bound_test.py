@@ -100,8 +100,7 @@ def decide(cases: Sequence[Samples], level: float) -> list[Decision]:
 
 
 def effective_numbers(cases: Sequence[Samples]) -> list[tuple[int, ...]]:
-    """Of the jobs on each side of each case. Jobs of one session have their correlation in
-    common."""
+    """Of the jobs on each side of each case; jobs of a session have their correlation in common."""
     sides = [[np.log(v) for v in ((c.values, c.base) if c.base else (c.values,))] for c in cases]
     alone = [side for c, of in zip(cases, sides, strict=True) if not c.in_turn for side in of]
     drawn = iter(shared_correlations(alone))
@@ -141,8 +140,7 @@ def _needed(case: Samples, cases: int, rate: float) -> int:
 
 
 def _as_they_fall(case: Samples, worth: int, rate: float, fewest: int) -> int:
-    """How many jobs decide it if their distribution stays the same; more than MOST: none do.
-    `fewest`: what it takes if all are on one side."""
+    """How many jobs decide it if they keep their distribution. `fewest`: if all are on one side."""
     share = max(case.share, 1 - case.share)
     beyond = NormalDist().inv_cdf(1 - rate)
     # A biased coin, and the rank test of two samples of one size: both nearly normal.

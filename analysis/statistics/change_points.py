@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Change points: the runs of a history at which a new level begins.
-
-Seeded binary segmentation (Kovács and others, Biometrika 2023), by `changeforest`. Each segment is
-analysed as normal scores of its ranks, so an unchanged history is a random permutation of the same
-numbers: one table of critical gains serves all.
-"""
+"""Change points: the runs of a history at which a new level begins, by seeded binary segmentation
+(Kovács and others, Biometrika 2023) of normal scores of the ranks: so an unchanged history is a
+random permutation, whatever its noise, and one table of critical gains serves all."""
 
 import functools
 import itertools
@@ -47,8 +44,7 @@ def find(values: Sequence[float] | Floats, smallest: float = SMALLEST) -> list[i
 
 
 def _refined(logs: Floats, cuts: Sequence[int]) -> list[int]:
-    """Each cut moved to where the runs around it best fit the two levels: ranks cannot tell the old
-    level's lowest run from the new one's highest."""
+    """Each cut moved to where the runs around it best fit the levels, which ranks cannot tell."""
     ends = [0, *cuts, len(logs)]
     found = []
     for before, cut, after in zip(ends, cuts, ends[2:], strict=False):
@@ -93,8 +89,7 @@ def binary_segmentation(wanted: Floats, gain: float) -> Any:
 
 @functools.cache
 def _library() -> Any:
-    """`changeforest` without plotting: it would load matplotlib, if installed, which takes longer
-    than everything else."""
+    """`changeforest` without plotting: it would load matplotlib, which takes long."""
     absent = object()
     before: Any = sys.modules.get("matplotlib", absent)
     sys.modules["matplotlib"] = None  # type: ignore[assignment]

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Three exact distributions: heads of a coin, the order of two mixed samples, and the signed ranks
-of differences.
-
-Gate and intervals use the same three, so they never disagree. scipy has them but takes a second to
-load; the tests compare ours with it.
-"""
+"""Three exact distributions: heads of a coin, the order of two mixed samples, and signed ranks.
+scipy has them (binomtest, quantile_test, mannwhitneyu, wilcoxon) but takes a second to load; the
+tests compare ours with it."""
 
 import functools
 import math
@@ -33,10 +30,7 @@ def _ways(n: int, end: int) -> Iterator[int]:
 @functools.cache
 def orders(n: int, m: int) -> tuple[int, ...]:
     """The number of orders of n and m values in which exactly u pairs have the second kind above,
-    for u = 0..nm.
-
-    These are the coefficients of the Gaussian binomial: the product over i = 1..m of (1 - q^(n+i))
-    / (1 - q^i)."""
+    for u = 0..nm: the coefficients of the Gaussian binomial."""
     found = [1] + [0] * (n * m)
     for i in range(1, m + 1):
         for u in range(n * m, n + i - 1, -1):

@@ -169,8 +169,7 @@ def holm(values: Sequence[float], rate: float) -> list[bool]:
 
 
 def _benjamini_hochberg(values: Sequence[float], rate: float) -> list[bool]:
-    """All up to the largest p below its share of the rate (Journal of the Royal Statistical Society
-    B 57, 1995)."""
+    """Journal of the Royal Statistical Society B 57, 1995."""
     count = len(values)
     ordered = sorted(values)
     below = [p for place, p in enumerate(ordered, 1) if p <= rate * place / count]

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The one type and level of interval that everything prints.
-
-`low` to `high` is a 95 % interval: the ends are data values or means of two, chosen by exact tests
-(exact.py). It is conservative; docs/analysis.md has the simulated coverage.
+"""The one type and level of interval that everything prints: 95 %, by exact tests (exact.py).
 
 A job counts once, with the median of its repeats. Consecutive samples may be correlated, and are
 then worth fewer independent ones. The lag-1 correlation is estimated, and the interval is made for
@@ -152,8 +149,7 @@ def of_two(
 
 
 def worth_of(values: Floats, *, in_turn: bool = False) -> float:
-    """The effective number of samples. For pairs the correlation counts only if significant at
-    5 %."""
+    """The effective number of samples. For pairs the correlation counts only if significant."""
     n = len(values)
     r = correlation(values)
     if in_turn and r * (n - 3) / n <= 1.645 / math.sqrt(n):

@@ -24,8 +24,7 @@ def is_enough(nights: Sequence[float], r: float) -> bool:
 
 
 def bounds(nights: Sequence[float], rate: float, r: float) -> dict[str, float]:
-    """The median of the nights, and the bounds that a job of a new night exceeds, on each side,
-    with chance `rate`."""
+    """The median of the nights, and bounds that a job of a new night exceeds with chance `rate`."""
     logs = np.log(nights)
     n, worth = len(nights), effective(len(nights), r)
     # Correlated values underestimate the spread by this factor.

@@ -16,10 +16,8 @@ class Spread:
 
     @classmethod
     def of(cls, values: Iterable[float]) -> "Spread | None":
-        """The spread of `values`; None if there are none.
-
-        Raises ValueError if one is not finite: a median would hide it.
-        """
+        """The spread of `values`, or None. Raises ValueError for infinite ones, which a median
+        hides."""
         data = list(values)
         if not data:
             return None

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Guesses the speed of untried settings, to choose what to try next; never a result.
-
-The model: a product of the effects of single settings and of pairs (ridge regression of logarithms;
-a round's effect is common to all of its runs).
-"""
+"""Guesses the speed of untried settings, to choose what to try next; never a result. The model: a
+product of the effects of settings and of pairs (ridge regression of logarithms)."""
 
 import itertools
 import math
@@ -27,8 +24,7 @@ def _terms(config: Config) -> Iterator[Hashable]:
 def guesses(
     speeds: Mapping[Config, Mapping[int, float]], default: Config, wanted: Sequence[Config]
 ) -> dict[Config, float]:
-    """Logarithms of the speeds of `wanted` relative to the default. `speeds`: measured, by
-    round."""
+    """Logarithms of the speeds of `wanted` over the default's. `speeds`: by round."""
     base = speeds.get(default, {})
     seen = {
         config: [math.log(speed / base[n]) for n, speed in by_round.items() if n in base]

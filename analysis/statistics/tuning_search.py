@@ -1,21 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The search for the fastest of many settings. The caller runs what it asks for.
 
-`search` is a generator: it yields rounds, and receives for each arm (a complete setting) its speed,
-or why it is out. The same answers give the same search.
-
-    explore   generations: new arms run with the best so far and the default, once per round; after
-              each round only the better part goes on (successive halving: Jamieson and Talwalkar,
-              AISTATS 2016). The first generation is starting points and random arms; later ones
-              differ from the best in one setting, or have the best guesses (surrogate.py).
-    final     the best of all compete. An arm that is slower than the first at the corrected level
-              leaves; the final ends when the first is decided against the default, or after
-              `final` rounds.
-    confirm   only the winner and the default, in `confirm` rounds that selected nothing. Their
-              interval is the one reported.
-
-The final's level is corrected for all arms tried (Bonferroni). It only ends the search.
-"""
+`search` is a generator without side effects: it yields rounds, and receives for each arm (a
+complete setting) its speed, or why it is out. A stopped search continues from its recorded answers.
+Stages: `explore`, generations by successive halving (Jamieson and Talwalkar, AISTATS 2016), of
+random arms and starting points, later of arms that differ from the best in one setting or have the
+best guesses; `final`, in which arms leave that are slower than the first at the level corrected for
+all arms tried (Bonferroni); `confirm`, new rounds of the winner and the default, whose interval is
+the one reported."""
 
 import contextlib
 import itertools

@@ -1,11 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Baselines: the date from which some histories are judged, with its author and reason.
-
-    STORE/baselines/WHEN-NAME.json      one each; none is ever changed
-
-A change before a baseline's date is acknowledged. Later levels are compared with the level of that
-date.
-"""
+"""Baselines, STORE/baselines/WHEN-NAME.json: changes before a date are acknowledged, with author
+and reason. Later levels are compared with the level of that date. None is ever changed."""
 
 import json
 import uuid

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The store: every measured value of every session, in Parquet files that DuckDB queries
-(docs/analysis.md has its folders).
-
-A row is one value of one repeat (SCHEMA); a run without any has one row whose `quantity` is null.
-"""
+(docs/analysis.md). One file holds a whole session and appears by one rename, so concurrent ingests
+lose nothing. A row is one value of one repeat (SCHEMA), or of a run without any."""
 
 from __future__ import annotations
 
@@ -202,8 +200,7 @@ def problem(store: Path, path: Path) -> str:
 
 
 def _wrong_columns(paths: Sequence[Path]) -> dict[Path, str]:
-    """Files whose columns differ from SCHEMA, each with what is wrong. One query for all; if that
-    fails, one for each."""
+    """Files whose columns differ from SCHEMA, with the reason; by one query if that works."""
     import duckdb
 
     connection = duckdb.connect(config=CONFIG)

@@ -29,8 +29,7 @@ def check(
     keys: Iterable[str],
     more: Sequence[str] = (),
 ) -> None:
-    """Raises UsageError for a key that no run of the store can have; `more`: further keys of
-    `option`."""
+    """Raises UsageError for a key that no run can have; `more`: further keys of `option`."""
     fixed = [*more, *SCHEMA, *versions.names()]
     unknown = [key for key in keys if key not in fixed]
     if not unknown:

@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Months: many sessions' files merged into one, so that a query does not open thousands of files.
+"""Months: many sessions' files merged into
+STORE/months/system=NAME/month=YYYY-MM/NUMBER-ID.parquet, so that a query does not open thousands of
+files.
 
-    STORE/months/system=NAME/month=YYYY-MM/NUMBER-ID.parquet
-
-A month's file has its sessions' rows, sorted so that a query reads little of it. It is never
-changed. A session that is ingested again gets its own file, which overrides its rows in the month's
-file until the next compaction merges it. Of two months' files with the same session the higher
-NUMBER wins: if a compaction is killed between writing a file and removing what it replaces, nothing
-counts twice.
-
-A lock allows one compaction at a time. It removes what it replaced only while nobody reads (another
-lock; else the next one does), and only files that have not changed since it read them.
-"""
+A month's file is never changed. A session that is ingested again gets its own file, which overrides
+it until the next compaction. Of two months' files the higher NUMBER wins, so a killed compaction
+counts nothing twice. A lock allows one at a time; it removes what it replaced only while nobody
+reads (another lock)."""
 
 from __future__ import annotations
 
@@ -48,8 +43,7 @@ def place(store: Path, of: Path) -> Path:
 
 @contextmanager
 def locked(path: Path) -> Iterator[bool]:
-    """Whether this process holds the lock exclusively until the end. False also on a file system
-    without locks: then no session's file is removed."""
+    """Whether this process holds the lock; False also on a file system without locks."""
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError:
@@ -84,8 +78,7 @@ def hold(store: Path) -> int | None:
 
 
 def due(store: Path) -> list[Path]:
-    """Folders of sessions' files that should be merged. The newest month is the newest of each
-    system."""
+    """Folders of sessions' files that should be merged."""
     found = []
     for system in sorted((store / RECORDS).glob("*")):
         months = sorted(system.glob("month=*"))
@@ -99,8 +92,7 @@ def due(store: Path) -> list[Path]:
 def compact(
     store: Path, month: Path, columns: Callable[[Any, str], str], memory: str
 ) -> Path | None:
-    """Merge a month's sessions into one file; returns it. `columns`: gives a source's columns as
-    SQL. Unusable files are left alone."""
+    """Merge a month's usable sessions into one file. `columns`: SQL of a source's columns."""
     import duckdb
 
     own = [path for path in sorted(month.glob("*.parquet")) if not files.damage(store, path)]
@@ -150,9 +142,7 @@ def _remove(path: Path, was: int) -> None:
 
 
 def select(own: Sequence[Path], old: Sequence[Path]) -> str:
-    """SQL of all rows of sessions' files and months' files, each session from one of them.
-
-    A session's own file overrides a month's file, and a newer month's file an older one."""
+    """SQL of all rows, each session from one file: its own, else the newest month's."""
     if not old:
         return reading(own)
     parts = [f"FROM {reading(own)}"] if own else []

@@ -14,8 +14,7 @@ def names() -> tuple[str, ...]:
 
 
 def condition(key: str, wanted: list[str]) -> tuple[str, str]:
-    """Runs with these versions, as SQL with its value. `4.1` matches each 4.1.x, `Open MPI` every
-    one."""
+    """Runs with these versions, as SQL. `4.1` matches each 4.1.x, `Open MPI` every one."""
     one = "|".join(re.escape(word) for word in wanted)
     return (
         "regexp_matches(libraries, ?)",
