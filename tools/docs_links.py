@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A hook of MkDocs (mkdocs.yml): links from the documentation to source files.
-
-The site has no such pages, so a link becomes the file's path. tests/docs/test_docs_links.py checks
-that the file exists.
-"""
+"""A hook of MkDocs (mkdocs.yml): a link from the documentation to a source file becomes its
+path."""
 
 import posixpath
 import re

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`bundle make` and `bundle verify`: a session with its raw data and verdicts as one file, which
-others recompute."""
+"""`bundle make` and `bundle verify`: a session and its verdicts as one file, to be recomputed."""
 
 import argparse
 import json

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`expect learn`: expected performance from a system's own history, as
-references/sites/SYSTEM.yaml."""
+"""`expect learn`: a system's own history as references/sites/SYSTEM.yaml."""
 
 import argparse
 from datetime import date, datetime, timezone
@@ -8,15 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.analysis.errors import EXIT_OK, NothingFoundError, OutputError
-from iogauge.analysis.judge import references
-from iogauge.analysis.judge.learned import (
-    FALSE_FAILURES,
-    MIN_NIGHTS,
-    Baseline,
-    learn,
-    site_data,
-    why_refused,
-)
+from iogauge.analysis.judge import learned, references
 from iogauge.common.files import write_whole
 
 from . import formats, options
@@ -33,9 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_where(parser)
     parser.add_argument("--name", help="of the baseline (default: SYSTEM and the day)")
     parser.add_argument("--replace", action="store_true", help="learn anew what is frozen")
-    parser.add_argument("--false-failures", type=_part, default=FALSE_FAILURES, metavar="PART",
-                        help="part of nights in which any reference may fail without cause "
-                        f"({FALSE_FAILURES})")  # fmt: skip
+    words = f"part of nights in which a reference may fail without cause ({learned.FALSE_FAILURES})"
+    parser.add_argument("--false-failures", type=_part, default=learned.FALSE_FAILURES,
+                        metavar="PART", help=words)  # fmt: skip
     parser.add_argument("--references", type=options.out_folder, default=references.SITES,
                         metavar="DIR",
                         help="folder of the reference files (default: IOGAUGE_REFERENCES, or "
@@ -62,15 +53,15 @@ def run(args: argparse.Namespace) -> int:
     where = options.where(args, connection).key("system", [args.system])
     today = datetime.now(timezone.utc).date()
     name = args.name or f"{args.system}-{today}"
-    found = learn(connection, where, name, args.false_failures)
+    found = learned.learn(connection, where, name, args.false_failures)
     for row in found.refused[:NAMED]:
-        options.say(f"refused: {_name(row)} {why_refused(row)}")
+        options.say(f"refused: {_name(row)} {learned.why_refused(row)}")
     if len(found.refused) > NAMED:
         options.say(f"refused: {len(found.refused) - NAMED} more")
     if not found.learned:
         most = max((row["samples"] for row in found.refused), default=0)
         raise NothingFoundError(
-            f"{args.system}: no case has {MIN_NIGHTS} sessions that are worth as many; "
+            f"{args.system}: no case has {learned.MIN_NIGHTS} sessions that are worth as many; "
             f"{len(found.refused)} cases have at most {most}"
         )
     formats.show(args, found.learned, COLUMNS, note=found.told)
@@ -84,10 +75,10 @@ def _name(row: dict[str, Any]) -> str:
     return f"{row['test']} on {row['stack']}, {row['processes']} processes, {row['quantity']}"
 
 
-def write(path: Path, system: str, baseline: Baseline, today: date) -> None:
+def write(path: Path, system: str, baseline: learned.Baseline, today: date) -> None:
     import yaml
 
-    data = site_data(system, baseline, today)
+    data = learned.site_data(system, baseline, today)
     text = "# Written by `iogauge expect learn`: what this system's own history expects.\n"
     text += f"# {baseline.told}\n"
     text += yaml.safe_dump(data, sort_keys=False, width=100)

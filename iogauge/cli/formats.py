@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Output of rows: a table for people, CSV or JSON for programs.
-
-A row is a mapping from column to value. All rows of a table have the same columns.
-"""
+"""Output of rows, mappings with the same columns: a table for people, CSV or JSON for programs."""
 
 import argparse
 import json

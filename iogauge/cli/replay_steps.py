@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`replay plan`, `check` and `like`: the input of `iokernel replay` and `iokernel file`, and a
-check of the result."""
+"""`replay plan`, `check` and `like`: the input of `iokernel replay` and `file`, and a check."""
 
 import argparse
 import shlex

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`stack list` and `stack add`: the library stacks of this machine. `stack check`: every
-spack.yaml, by its files alone and, if Spack is on PATH, by Spack."""
+"""`stack list`, `stack add`; `stack check`: every spack.yaml, by itself and by Spack if there."""
 
 import argparse
 import re

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`store add`, `store recover` and `store path`: add sessions to the store
-(docs/how-to/interrupted-session.md)."""
+"""`store add`, `store recover` and `store path` (docs/how-to/interrupted-session.md)."""
 
 import argparse
 import re

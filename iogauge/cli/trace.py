@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`trace`: the byte ledger of one run, its hints, and a page with charts; for any other Darshan
-log, where its time went."""
+"""`trace`: the byte ledger of a run, its hints and charts; of another log, where its time went."""
 
 import argparse
 from dataclasses import asdict

@@ -78,8 +78,7 @@ def not_started(stderr: str) -> str:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """The document in `path`. Raises BadDocument if it is missing, unreadable, of an unknown
-    schema, or invalid."""
+    """The document in `path`. Raises BadDocument if it is unusable."""
     try:
         text = json_file.text(path, WHAT)
         _check_text(text)
@@ -91,8 +90,7 @@ def load(path: Path) -> dict[str, Any]:
 
 @functools.lru_cache(maxsize=4)
 def _check_text(text: str) -> None:
-    """Validated once: a test reads its document several times, and validation takes 100 times as
-    long as reading."""
+    """Once for each text: validation takes 100 times as long as reading."""
     document = json_file.parse(text, WHAT)
     if not isinstance(document, dict):
         raise BadDocument(": expected a JSON object")

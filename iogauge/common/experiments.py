@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The documents' experiments (references/experiments.yaml), and which runs reproduce them. Without
-the checks of its schema: tests/docs/test_documents.py has them."""
+"""The documents' experiments (references/experiments.yaml), and which runs reproduce them."""
 
 import functools
 from collections.abc import Mapping, Sequence
@@ -57,8 +56,7 @@ class Experiment:
         return [str(Point(n // factor, factor)) for n in self.process_counts if n >= factor]
 
     def has(self, test: str, parameters: Mapping[str, Any], most: int = 0) -> bool:
-        """Whether a run of the test with these parameters belongs to the experiment. `most`:
-        processes of a site of no document."""
+        """Whether such a run belongs to it. `most`: processes of a site of no document."""
         if test != self.test:
             return False
         wanted = dict(self.choose)
@@ -125,8 +123,7 @@ def sites() -> frozenset[str]:
 def of_run(
     test: str, parameters: Mapping[str, Any], system: str, most: int = 0
 ) -> list[Experiment]:
-    """The experiments that a run belongs to. On its own site, one may name one file system only.
-    `most`: processes of a site of no document."""
+    """The experiments that a run belongs to. `most`: processes of a site of no document."""
     return [
         one
         for one in experiments()
@@ -137,8 +134,7 @@ def of_run(
 
 
 def process_axis(test: str, system: str, most: int) -> list[str]:
-    """The process counts of the test's experiments there and in smoke runs. `most`: of a site of no
-    document, where experiments are scaled down."""
+    """The process counts of its experiments there and in smoke runs. `most`: as for `of_run`."""
     mine = [one for one in experiments() if one.test == test and one.is_of(system)]
     sweeps = [one for one in mine if "processes" in one.at]
     at_home = system in sites()

@@ -70,8 +70,7 @@ def permit(path: Path, mode: int = 0o666) -> None:
 
 
 def _not_regular(path: Path) -> int | None:
-    """A descriptor for writing to `path` if it exists and is not a regular file. A directory, a
-    socket and a loop of links raise OSError."""
+    """A descriptor for writing if `path` exists and is not a regular file. May raise OSError."""
     try:
         found = path.stat()
     except FileNotFoundError:  # also a link to a file that does not exist yet

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ends processes when the process that started them is gone, however it ended.
-
-A guard is a process in a separate session, which neither Ctrl-C nor the end of its parent's
-process group reaches. It blocks on a pipe, so it costs nothing during a measurement. When the pipe
-closes, its parent has ended: what is still on its list gets a signal, and SIGKILL after a while.
-"""
+"""Ends processes when the process that started them is gone, however it ended. A guard is a process
+in a separate session, which blocks on a pipe: when that closes, what is still on its list gets a
+signal, and SIGKILL after a while."""
 
 import contextlib
 import os
@@ -24,8 +21,7 @@ START = (
 
 
 class Guard:
-    """Send the listed processes signal `number`, and SIGKILL after `patience` seconds; for a
-    session leader, the whole session."""
+    """Sends the listed processes (of a session leader: the session) `number`, later SIGKILL."""
 
     def __init__(self, number: int, patience: float) -> None:
         hold = held()

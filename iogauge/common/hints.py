@@ -12,8 +12,7 @@ from iogauge.common import tables
 
 @dataclass(frozen=True)
 class Hints:
-    """`mpi`: keys of MPI_Info, the libraries' own (`nc_header_align_size`) among them.
-    `environment`: variables. `ways`: of those hints, the names of their variables."""
+    """`mpi`: keys of MPI_Info. `environment`: variables. `ways`: the variables' names by hint."""
 
     mpi: Mapping[str, str]
     environment: Mapping[str, str]

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One measuring session at a time: on a machine, and in an output folder.
-
-Two at once measure each other. A second one waits, says for whom, and ends after a limit
-(docs/reference/output.md has its variables). The locks end with the process, however it ends, and
-with those that it gave the open files to.
-"""
+"""One measuring session at a time, on a machine and in an output folder. A second one waits, says
+for whom, and ends after a limit (docs/reference/output.md). The locks end with the process, and
+with those that it gave the open files to."""
 
 import errno
 import fcntl

@@ -15,8 +15,7 @@ TEMPLATES = ROOT / "templates"
 
 
 def _local() -> Path:
-    """Where libraries, kernels and the like are built: in the checkout, or in a folder of the
-    user's cache for each installation."""
+    """For what is built: in the checkout, or in the user's cache for each installation."""
     if is_checkout():
         return ROOT / ".local"
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute()

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Identities of processes, so that a later process can tell whether one is gone: pids are reused,
-machines reboot, and a pid of another host or container means nothing here."""
+"""Identities of processes: pids are reused, machines reboot, and other hosts have others."""
 
 import hashlib
 import os
@@ -22,8 +21,7 @@ WORDS = 5  # host/machine, number, beginning, boot, space of numbers
 
 
 def _stat(process: int | str) -> list[str]:
-    """The fields after the name (which is in brackets, and may hold anything): state, parent,
-    group, session, ...; empty if there is no such process."""
+    """The fields after the name: state, parent, group, session, ...; empty without the process."""
     try:
         text = (PROC / str(process) / "stat").read_text(errors="replace")
     except OSError:
@@ -83,8 +81,7 @@ def of_session(leader: int) -> list[int]:
 
 
 def send(number: int, find: Callable[[], Collection[int]]) -> bool:
-    """Signal the processes that `find` names, and none that was given one's number since it looked.
-    False where there were none."""
+    """Signal what `find` names, but none that got one's number meanwhile. False: none there."""
     opened = {}
     for process in find():
         with suppress(AttributeError, OSError):  # before Linux 5.3
@@ -102,8 +99,7 @@ def send(number: int, find: Callable[[], Collection[int]]) -> bool:
 
 
 def with_variable(name: str, value: str) -> list[int]:
-    """Other processes with the variable in their environment, also those that left their parent and
-    session, as far as this user may see them."""
+    """Other processes with the variable in their environment, as far as this user may see them."""
     word = f"{name}={value}".encode()
     found = []
     for entry in PROC.iterdir():
@@ -115,8 +111,7 @@ def with_variable(name: str, value: str) -> list[int]:
 
 
 def _environment(entry: Path) -> bytes:
-    """The environment of a process. During exec it is empty for a moment, as are the arguments, and
-    a read that began before exec finds nothing of the new program."""
+    """The environment of a process. During exec it is empty for a moment, as are the arguments."""
     end = time.monotonic() + PATIENCE
     looks = 0
     while not (found := (entry / "environ").read_bytes()) and looks < LOOKS:
@@ -129,8 +124,7 @@ def _environment(entry: Path) -> bytes:
 
 
 def _host() -> str:
-    """Two machines may have one name, and a file system: with a hash of the machine's identity,
-    which systemd wants kept secret (machine-id(5))."""
+    """With a hash of the machine's identity, which systemd wants kept secret: names repeat."""
     try:
         found = re.findall(r"^[0-9a-f]{32}$", MACHINE.read_text(), re.MULTILINE)
     except OSError:

@@ -63,8 +63,7 @@ class Bar:
         self.at(done, total, ", ".join(filter(None, parts)))
 
     def left(self, done: int, total: int) -> str:
-        """Estimated time left, from the median of the last items: a few long builds do not
-        count."""
+        """Estimated by the median of the last items: a few long builds do not count."""
         now = time.monotonic()
         if not self.ends or done != self.ends[-1][1]:
             self.ends.append((now, done))

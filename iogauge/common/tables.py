@@ -49,8 +49,7 @@ def rows(name: str, word: str) -> list[list[str]]:
 
 
 def names(what: str) -> tuple[str, ...]:
-    """All "patterns", "methods" or "modes", built or not, in display order. Raises
-    BadTable."""
+    """All "patterns", "methods" or "modes", built or not, in order. Raises BadTable."""
     found = rows(*REGISTRIES[what])
     if what == "patterns":
         return tuple(row[0].replace("_", "-") for row in found)
@@ -78,12 +77,9 @@ def modes_with(trait: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Library:
-    """A library that methods need: a row of kernels/libraries.def, which CMake and the Spack recipe
-    also read.
-
-    `name`: also the stack's feature; `title`: in messages; `variable`: of CMake, for the library's
-    prefix; `needs`: another row's name, or `none`; `package` and `spec`: Spack's; `default`: `on`
-    or `off`, in Spack's recipe."""
+    """A row of kernels/libraries.def, which CMake and the Spack recipe also read. `name`: also the
+    stack's feature; `title`: in messages; `variable`: of CMake, for its prefix; `needs`: another
+    row's name, or `none`; `package`, `spec`: Spack's; `default`: `on` or `off` there."""
 
     name: str
     title: str

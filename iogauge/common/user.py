@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The user who runs this, even if the machine does not know them, as in a container (`docker run
---user`)."""
+"""The user who runs this, even one whom the machine does not know (`docker run --user`)."""
 
 import getpass
 import os
@@ -16,8 +15,7 @@ def name() -> str:
 
 
 def make_known() -> None:
-    """Export the user's name and home. Without a name ReFrame fails with a TypeError; without a
-    home Open MPI 4 fails with a segmentation fault."""
+    """Export name and home. Without a name ReFrame fails, without a home Open MPI 4 crashes."""
     os.environ["LOGNAME"] = os.environ.get("LOGNAME") or name()
     if "HOME" not in os.environ:
         try:

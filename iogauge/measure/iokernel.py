@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Starts iokernel, and tells how a run ended. Nothing else starts it.
-
-All processes of a run carry its number in an environment variable, by which they are found and
-ended: none outlives its run.
-"""
+"""Starts iokernel, and tells how a run ended. Nothing else starts it. Processes of a run are found,
+and ended, by its number in an environment variable."""
 
 import contextlib
 import os
@@ -82,6 +79,7 @@ class Stack:
         return [*self.launch, "-n", str(processes), *prefix, str(self.program), *words]
 
     def recorded(self, traces: Path, data: Path) -> list[str]:
+        """The prefix that records each access below `data` in `traces`."""
         return [
             "env", f"LD_PRELOAD={self.recorder}", f"IOGAUGE_TRACE_DIR={traces}",
             f"IOGAUGE_TRACE_INCLUDE={data}", "IOGAUGE_TRACE_SEGMENTS=0",
@@ -100,8 +98,7 @@ class Stack:
 
 @dataclass(frozen=True)
 class Ended:
-    """`status`: None if it did not end in time. `outlived`: processes that were still running
-    when the launcher had ended."""
+    """`status`: None if it did not end in time. `outlived`: processes left after the launcher."""
 
     command: tuple[str, ...]
     status: int | None
@@ -167,8 +164,7 @@ def run(
     seconds: float | None = SECONDS, prefix: Sequence[str] = (), document: Path | None = None,
     guard: Guard | None = None,
 ) -> Ended:  # fmt: skip
-    """One parallel run. `env`: variables besides the stack's. `document`: path of its result
-    document; an older one is removed."""
+    """One parallel run. `env`: besides the stack's. `document`: path of its result document."""
     command = stack.command(processes, words, prefix)
     command += ["--json", str(document)] if document else []
     variables = {**stack.variables, **(env or {})}

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Builds the kernels with one of the local stacks, for development and tests.
-
-The build folder is kept: another call with the same arguments compiles what changed; other
-arguments start anew. A second caller waits for the first.
-"""
+"""Builds the kernels with one of the local stacks. The build folder is kept: other arguments start
+anew. A second caller waits for the first."""
 
 import os
 import shutil
@@ -52,8 +49,7 @@ def launch_words(stack: str) -> list[str]:
 
 
 def variables() -> dict[str, str]:
-    """For Open MPI: waiting processes yield, a failed job ends without 2 s of grace, and components
-    are preset, since selecting them costs 0.2 s per start."""
+    """For Open MPI: waiting processes yield, a failed job ends at once, components are preset."""
     values = {"OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_pml": "ob1"}
     values["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
     values["GCOV_ERROR_FILE"] = os.devnull  # of another user, who could not write into this one
@@ -75,8 +71,7 @@ def build(
     source: Path = KERNELS,
     without: Container[str] = (),
 ) -> Path:
-    """Configure and build. Returns `iokernel`. `stack`: its name or environ. `without`: libraries
-    to leave out. Raises CannotBuild."""
+    """Returns `iokernel`. `stack`: name or environ. `without`: libraries. Raises CannotBuild."""
     extras = (environ(stack) if isinstance(stack, str) else stack)["extras"]
     words = ["-S", str(source), "-B", str(folder), "-G", generator()]
     for library, arguments in extras["cmake"].items():

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Job scripts for a machine where ReFrame cannot run, and collecting their results.
-
-ReFrame runs on the machine that writes the scripts; where they run, they need bash, the batch
-system, MPI and `iokernel`. They come from a dry run. Their results are collected: ReFrame runs the
-same tests again, with a back end that takes each job's files from the folder.
-"""
+"""Job scripts for a machine where ReFrame cannot run, from a dry run; and collecting their results:
+ReFrame runs the same tests again, with a back end that takes each job's files from the folder."""
 
 import json
 import os

@@ -37,8 +37,7 @@ class Runner:
     guard: Guard = field(default_factory=iokernel.guard)
 
     def run(self, other: Alternative, more: Sequence[str] = (), traces: Path | None = None) -> Any:
-        """The result document; None if the run failed, and `other` says why. With `traces`, each
-        access is recorded there."""
+        """The result document, or None: `other` says why. `traces`: where accesses are recorded."""
         hints = [word for hint in other.hints for word in ("--hint", hint)]
         if traces:
             traces.mkdir()
@@ -86,8 +85,7 @@ def logged(trace: Trace, planned: Path, options: Sequence[str] = ()) -> Alternat
 
 @dataclass(frozen=True)
 class Others:
-    """The request. `extents`, `steps`: the data, from what_if.make. `posix`: the schedule with
-    POSIX calls in place of MPI-IO calls."""
+    """`extents`, `steps`: from what_if.make. `posix`: the schedule with POSIX calls."""
 
     extents: Path
     steps: int
@@ -109,8 +107,7 @@ class Others:
 
 
 def chosen(names: Sequence[str], known: Known) -> list[str]:
-    """The methods of these names (`mpiio`: each mode), or all. Raises UsageError for an unknown
-    one."""
+    """The methods of these names (`mpiio`: each mode), or all. Raises UsageError."""
     found: dict[str, None] = {}
     for asked in names or known:
         if asked == POSIX_CALLS:

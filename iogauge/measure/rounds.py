@@ -95,8 +95,7 @@ def in_order(found: Sequence[Candidate]) -> list[Job]:
 
 
 def _of_stacks(found: Sequence[Candidate]) -> list[Job]:
-    """The cases of each file system and direction in which one round does not decide between two
-    stacks, the nearest to a decision first."""
+    """The cases of file systems and directions on which stacks are undecided, the nearest first."""
     groups: dict[tuple[Any, ...], list[Candidate]] = {}
     for one in found:
         for direction, speeds in one.speeds.items():
@@ -141,8 +140,7 @@ def _on(one: Candidate, stacks: Sequence[str]) -> list[Job]:
 
 
 def twice(table: Table) -> list[list[Job]]:
-    """The file-per-process peak tests that verified cases are compared with, and jobs whose row has
-    no share because the machine was disturbed."""
+    """The peak tests that verified cases are compared with, and the jobs of disturbed rows."""
 
     def about(row: Row) -> tuple[object, ...]:
         return row.outcome, row.run.fs, row.run.processes, row.run.result and row.run.result.fsync

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One session: ReFrame, then the store, the page and the first screen of this run; or several, and
-an answer from them alone: rounds of two stacks, compared, or what published claims need, judged.
-
-The exit status is ReFrame's; if that is 0, the first other one of the later steps; 1 if nothing was
-measured, 2 if nothing was selected, 128 + N after signal N.
-"""
+an answer from them alone. The exit status is ReFrame's, else the first other one of later steps; 1
+if nothing was measured, 2 if nothing was selected, 128 + N after signal N."""
 
 import os
 import shlex
@@ -42,9 +39,8 @@ def compare(child: Child, stacks: list[str], count: int, options: list[str]) -> 
 def judge(
     child: Child, names: list[str], claims: Sequence[Claim], options: list[str], everything: bool
 ) -> int:
-    """A claim that needs more processes than the machine has cores is left to a larger machine: the
-    last lines say which, why, and with what command. With `everything` it runs too, but decides
-    nothing. `names`: as given."""
+    """A claim that needs more processes than there are cores is left out, which the last lines say;
+    with `everything` it runs, but decides nothing. `names`: as given."""
     cores = len(os.sched_getaffinity(0))
     runs: dict[str, list[str]] = {}  # options, and the claims that share them
     for claim in claims:

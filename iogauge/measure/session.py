@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One session of ReFrame under its own name: what `iogauge run` and `iogauge claims --run` do.
-
-The session that is printed, stored or compared afterwards is the one whose report `measure`
-returns, never "the last one". Ctrl-C, SIGTERM and the end of `make` end ReFrame; finished cases are
-kept. A guard (iogauge/common/guard.py) does the same if this process itself is killed.
-"""
+"""One session of ReFrame under its own name; what is printed, stored or compared afterwards is this
+one, never "the last one". Ctrl-C, SIGTERM and the end of `make` end ReFrame; finished cases are
+kept. A guard does the same if this process itself is killed."""
 
 import argparse
 import ctypes
@@ -49,8 +46,7 @@ def say(text: str) -> None:
 
 
 def new_name() -> str:
-    """Of a session: two that begin in the same second have different ones, also where two hosts
-    give their processes the same number."""
+    """Of a session: unique, also where two hosts give their processes the same number."""
     return f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}-{next(_NUMBERS)}"
 
 
@@ -76,8 +72,7 @@ def _given(words: Sequence[str], option: str) -> str | None:
 
 
 def end_with(parent: int | None) -> None:
-    """Have this process get SIGTERM when its parent is gone. `parent`: the parent's pid, as `make`
-    gave it, in case it is gone already."""
+    """SIGTERM for this process when its parent is gone. `parent`: as `make` gave it."""
     try:
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     except (OSError, AttributeError):
@@ -110,8 +105,7 @@ class Child:
     def run(
         self, command: Sequence[str], environment: dict[str, str], lines: Lines | None = None
     ) -> int:
-        """Run to the end. Returns the exit status as a shell reports it; all that it started has
-        ended then. `lines`: takes its output."""
+        """The exit status as a shell reports it; all that it started has ended then."""
         reader, writer = os.pipe()
         hold = [*self.hold, writer]
         self.running = subprocess.Popen(
@@ -181,9 +175,8 @@ def measure(
     variables: Mapping[str, str] | None = None,
     rounds: int = 1,
 ) -> Measured:
-    """Run `reframe WORDS -r`. The status is 0 only if something was measured and all of it was
-    right; otherwise the reason was printed. `part`: a part of a session that has a report already.
-    `variables`: added to the environment. `rounds`: of each case."""
+    """Run `reframe WORDS -r`. The status is 0 only if something was measured and all was right.
+    `part`: of a session that has a report already. `rounds`: of each case."""
     name = new_name()
     place = output / "reports" / ("rounds" if part else "")
     given, own = given_report(words), place / f"run-report-{name}.json"
@@ -227,8 +220,7 @@ def _status(child: Child, status: int) -> int:
 
 @contextmanager
 def alone(what: str, parent: int | None) -> Iterator[Child]:
-    """Hold the locks, and store the finished cases of killed sessions. If storing fails, say so and
-    measure all the same."""
+    """Hold the locks, and store the finished cases of killed sessions, if possible."""
     end_with(parent)
     try:
         with lock.measuring(what, lock.both(paths.output()), say) as handles:

@@ -65,8 +65,7 @@ def find(name: str) -> Path:
 
 @dataclass(frozen=True)
 class Asked:
-    """`system`: SYSTEM or SYSTEM:PARTITION of the site file; `words`: further options of ReFrame,
-    which win over ours."""
+    """`system`: SYSTEM[:PARTITION] of the site file; `words`: ReFrame's, which win over ours."""
 
     site: Path
     system: str

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes a CTest file: a test for each pattern x method x mode listed by iokernel.
-
-The test with the label `quick` uses the process counts at which its options differ (--quick); a
-second one, NAME.more with the label `more`, uses the others.
-"""
+"""Writes a CTest file: a test for each pattern x method x mode listed by iokernel, with the label
+`quick` or, of other process counts, `more`."""
 
 from __future__ import annotations
 
@@ -65,8 +62,7 @@ def _moves_as_another(listing: dict[str, Any], method: str, mode: str | None) ->
 def split(
     listing: dict[str, Any], method: str, mode: str | None, options: argparse.Namespace
 ) -> dict[str, str]:
-    """The process counts by label. `quick` has one count for a method or mode that moves data like
-    another, and the smallest, with every inner method, for one with servers."""
+    """The process counts by label: `quick` has the fewest that differ."""
     every = process_counts(listing, method, mode, options.processes).split(",")
     wanted = process_counts(listing, method, mode, options.quick).split(",")
     own = next(m for m in listing["methods"] if m["name"] == method)

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs one pattern x method x mode with several process counts, and checks the result document.
-
-The amounts that a run must move and verify are computed here from its options, not taken from the
-program's output. Other patterns run with their defaults, and their amounts follow from the shapes
-of their data sets.
-"""
+"""Runs one pattern x method x mode with several process counts, and checks the result document:
+amounts are computed here from the options, not taken from the program's output."""
 
 from __future__ import annotations
 
@@ -83,10 +79,7 @@ def structured_cases(processes: int) -> list[Case]:
     block: tuple[str, ...] = ("--one-block", "9x8x4", "--real", "float64", "--fsync")
     if processes % 2:
         block = (*block, "--by-coordinate")
-    return [
-        Case(each, 2, 2, processes * 7 * 5 * 3 * 3, 4),
-        Case(block, 1, 1, 9 * 8 * 4 * 3, 8),
-    ]
+    return [Case(each, 2, 2, processes * 7 * 5 * 3 * 3, 4), Case(block, 1, 1, 9 * 8 * 4 * 3, 8)]
 
 
 def unstructured_cases(processes: int) -> list[Case]:
@@ -174,8 +167,7 @@ class Wrong(Exception):
 
 
 class CrashedAtTheEnd(Wrong):
-    """In MPI_Finalize, with all data verified, or in a thread of PMIx. Open MPI 4.1 does so in
-    about one of a thousand runs (docs/selftest.md, the soak)."""
+    """In MPI_Finalize, with all data verified, or in a thread of PMIx (docs/selftest.md)."""
 
 
 CRASH = "MPI crashed in MPI_Finalize"
@@ -197,8 +189,7 @@ def expect(what: str, found: object, right: object) -> None:
 
 
 def environment() -> dict[str, str]:
-    """For Open MPI: allow root, let waiting processes yield, and select the transport that it would
-    choose on one node, because choosing costs 0.2 s per start."""
+    """For Open MPI: root may run, waiting processes yield, and the transport is preset: 0.2 s."""
     values = {**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_pml": "ob1"}
     if os.geteuid() == 0:
         values |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows of the table of file systems (table.py): the type that /proc/mounts must show, the needs,
-and how the file system is made, mounted and unmounted."""
+"""Rows of the table of file systems (table.py): type, needs, and how it is mounted."""
 
 import subprocess
 from dataclasses import dataclass
@@ -74,8 +73,7 @@ class Needs:
 
 
 def of_servers(*commands: str, fuse: bool = True, kernel: tuple[str, ...] = ()) -> Needs:
-    """A file system with servers, which `Servers` runs in a network namespace with their storage on
-    an ext4."""
+    """With servers, which run in a network namespace with their storage on an ext4."""
     devices = ("/dev/fuse", "/dev/loop-control") if fuse else ("/dev/loop-control",)
     kernel = (*kernel, *(("fuse",) if fuse else ()), "ext4")
     return Needs(("ip", "unshare", "nsenter", "mkfs.ext4", *commands), devices, kernel)

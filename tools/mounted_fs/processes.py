@@ -119,11 +119,8 @@ def configure(path: Path, template: str, **values: object) -> Path:
 
 @dataclass
 class Servers:
-    """Processes that a session started, on the loopback device of a network namespace that is
-    theirs alone: MPI starts its processes in the machine's own.
-
-    `work`: for their output. `size`: bytes of the file system that holds what they keep.
-    """
+    """Processes of a session, on the loopback device of a network namespace that is theirs alone.
+    `work`: for their output. `size`: bytes of the file system that holds what they keep."""
 
     work: Path
     size: int
@@ -159,8 +156,7 @@ class Servers:
         wait_until(what, works)
 
     def disk(self) -> Path:
-        """An ext4 for the servers' storage: a container's own file system may not support the
-        extended attributes that they need."""
+        """An ext4 for the servers' storage: they need extended attributes."""
         if not self.folder.is_mount():
             image = self.work / "servers.img"
             make_image(image, self.size)

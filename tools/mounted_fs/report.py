@@ -15,8 +15,7 @@ FATES = (VERIFIED, FAILED, SKIPPED)
 
 @dataclass
 class Row:
-    """One file system. `reason`: why it is not mounted, or None. `trouble`: problems besides its
-    cases."""
+    """`reason`: why it is not mounted, or None. `trouble`: problems besides its cases."""
 
     name: str
     type: str

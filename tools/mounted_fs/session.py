@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Inside the namespaces of tools/mounted_fs: mount, run ReFrame, unmount, report.
-
-Started only by it, as the first process of its namespaces: when it ends, for any reason, the kernel
-ends all processes in them and unmounts everything.
-"""
+"""Inside the namespaces of tools/mounted_fs: mount, run ReFrame, unmount, report. As their first
+process it takes all others, and the mounts, with it when it ends."""
 
 import json
 import os

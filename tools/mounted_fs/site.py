@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A site file: this machine with the file systems mounted by tools/mounted_fs.
-
-IOGAUGE_TESTFS names a JSON file, {NAME: ENTRY}, each ENTRY the arguments of
-`common.file_system()`. IOGAUGE_TESTFS_BUILDS names a folder with `STACK/iokernel` of each stack:
-then nothing is built.
-"""
+"""A site file: this machine with the file systems mounted by tools/mounted_fs. IOGAUGE_TESTFS names
+a JSON file, {NAME: ENTRY} (`common.file_system()`); IOGAUGE_TESTFS_BUILDS a folder with built
+`STACK/iokernel`."""
 
 import json
 import os

@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of file systems, which is for adding rows to, and those with servers: GlusterFS,
-MooseFS and CephFS of Debian's packages, by FUSE; NFSv4.2 and PVFS2 by clients of the kernel.
-
-The servers listen on one address of the loopback device of their network namespace. A kernel's
-server does not end with a process, so NFS and PVFS2 are mounted only in a guest (tools/guest),
-which is discarded as a whole.
-"""
+"""The table of file systems: GlusterFS, MooseFS and CephFS of Debian's packages, by FUSE; NFSv4.2
+and PVFS2 by clients of the kernel, mounted only in a guest (tools/guest): a kernel's server does
+not end with a process."""
 
 import os
 import uuid
@@ -243,8 +239,7 @@ PVFS2_NAME = "test"
 
 
 class Pvfs2(How):
-    """Some servers, each for data and metadata; the client is the kernel's, with a program of
-    OrangeFS behind it."""
+    """Some servers; the client is the kernel's, with a program of OrangeFS behind it."""
 
     needs = of_servers(
         *("pvfs2-server", "pvfs2-client", "pvfs2-client-core"), fuse=False, kernel=("pvfs2",)

@@ -148,8 +148,7 @@ def completed(found: dict[str, Any], old: str) -> dict[str, Any]:
 
 
 def cross_table(found: dict[str, Any]) -> str:
-    """Rows are patterns, columns methods. A number marks a pair that is not supported; the reason
-    is below."""
+    """Rows are patterns, columns methods; a number is the reason why a pair is not supported."""
     methods = [method["name"] for method in found["methods"]]
     cells = {(pair["pattern"], pair["method"]): pair for pair in found["cross"]}
     reasons: list[str] = []

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The order of runs: shuffled decks, dealt out evenly, so that a short time samples everything.
-
-All calls come once before one is repeated, as do all settings, process counts, file systems and
-sizes; the seed shuffles each deck anew. Run `index` of a stack is always the same, so an
-interrupted plan can continue.
-"""
+"""The order of runs: shuffled decks, dealt out evenly, so that a short time samples everything. Run
+`index` of a stack is always the same, so an interrupted plan can continue."""
 
 import itertools
 import random
@@ -47,8 +43,7 @@ class How:
 
 @dataclass(frozen=True)
 class Told:
-    """A defect known upstream (analysis/judge/known_defects.py), with a case that shows it, which a
-    random draw would hit only by luck."""
+    """A defect known upstream, with a case that shows it, which draws would seldom hit."""
 
     of: tuple[str, str, str]  # pattern, method, mode
     how: How
@@ -132,8 +127,7 @@ def of_calls(stack: Candidate, seed: str) -> Iterator[Call]:
 
 
 def told(stack: Candidate, fs: Sequence[str], seed: int) -> Iterator[Case]:
-    """Known defects on a stack that may have them, and their remedies: twice as often, since a
-    remedy must always be right."""
+    """Known defects on a stack that may have them; their remedies twice as often."""
     for one in TOLD:
         how = one.how
         if not stack.is_ompio or how.processes not in stack.counts or how.fs not in fs:
@@ -149,8 +143,7 @@ def told(stack: Candidate, fs: Sequence[str], seed: int) -> Iterator[Case]:
 
 
 def cases(stack: Candidate, fs: Sequence[str], seed: int) -> Iterator[Case]:
-    """The runs of a stack, endlessly; every other one is a known defect until all of those have
-    run."""
+    """The runs of a stack, endlessly; every other one is a known defect until those have run."""
     early = told(stack, fs, seed)
     base = f"{seed} {stack.name}"
     # The default, which most users have: a sixth of the runs, however many settings there are.
@@ -185,8 +178,7 @@ def neighbours(setting: Setting, known: Sequence[Setting]) -> list[Setting]:
 
 
 def follow_ups(case: Case, stack: Candidate) -> list[Case]:
-    """Follow-ups of a failure: how often it fails, from which size and process count, and which
-    single setting avoids it."""
+    """How often it fails, from which size and process count, and which single setting avoids it."""
     found = [replace(case, seed=case.seed + n, why="again") for n in range(1, AGAIN + 1)]
     smaller = [n for n in stack.counts if n < case.processes and (n > 1 or not case.call.served)]
     if not case.call.one_process:

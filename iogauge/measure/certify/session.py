@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Many small runs of stacks, recorded line by line in a folder that is locked meanwhile. Recorded
-runs are not repeated."""
+"""Many small runs of stacks, recorded line by line in a locked folder; none is repeated."""
 
 import itertools
 import json
@@ -110,8 +109,7 @@ LOOKED = 2
 
 @dataclass(frozen=True)
 class Wanted:
-    """`runs`: of each stack, unless `minutes` end first. `kernels`: a folder of built programs;
-    {stack} is replaced by the stack's name."""
+    """`runs`: of each stack, unless `minutes` end first. `kernels`: a folder, with {stack}."""
 
     stacks: list[str]
     patterns: list[str]
@@ -179,8 +177,7 @@ class Queue:
             self.look(case, record)
 
     def look(self, case: Case, record: Record) -> None:
-        """Queue the follow-ups of a failure: at most LOOKED times per method and kind of failure,
-        so that one that always fails leaves time for others."""
+        """Queue its follow-ups, at most LOOKED times for each method and kind of failure."""
         kind = (case.call.method, case.call.mode, case.setting.get("io"), record["outcome"])
         if record["outcome"] not in BAD or case.why != "plan" or case.cell in self.looked_after:
             return

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A stack of a certificate: its built kernels, their abilities, its versions, and all combinations
-of settings of its MPI-IO.
-
-A setting maps factors to values; the library chooses absent factors. Its name is the factors in
-order, `fcoll=vulcan aggregators=2`, or `default` if there are none.
-"""
+"""A stack of a certificate: its built kernels, their abilities, and all settings of its MPI-IO. A
+setting maps factors to values; its name is `fcoll=vulcan aggregators=2`, or `default`."""
 
 import itertools
 import re
@@ -57,8 +53,7 @@ def ompio(fcolls: Sequence[str]) -> list[Setting]:
 
 
 def romio(io: str = "") -> list[Setting]:
-    """Settings of ROMIO, in MPICH or (`io`) in Open MPI: data sieving and collective buffering on
-    and off, with numbers of aggregators."""
+    """In MPICH or (`io`) in Open MPI: data sieving and buffering on and off, aggregators."""
     sieving = ("", "off", "on")
     found = product({"io": (io,), "sieving": sieving, "buffering": ("", "off", "on")})
     return found + product(
@@ -79,8 +74,7 @@ PLACES = {one.name: one.places for one in SETTINGS}
 
 
 def hints_of(setting: Mapping[str, str], is_ompio: bool) -> dict[str, str]:
-    """The hints of a setting, as in a site file. `is_ompio`: whether OMPIO is the stack's
-    default."""
+    """As in a site file. `is_ompio`: whether OMPIO is the stack's default."""
     of_ompio = is_ompio and "io" not in setting
     switch = {"off": "0"} if of_ompio else {"on": "enable", "off": "disable"}
     places = [
@@ -102,8 +96,7 @@ COUNTS = (1, 2, 3, 4, 6, 8, 12, 16)
 
 @dataclass(frozen=True)
 class Call:
-    """A pattern by a method in a mode. `words`: options for a method with another behind it.
-    `through_mpi_io`: whether settings of MPI-IO apply."""
+    """`words`: options for a method with another behind it. `through_mpi_io`: settings apply."""
 
     pattern: str
     method: str
@@ -166,8 +159,7 @@ def _build(name: str, environ: Mapping[str, Any]) -> Path:
 
 
 def prepare(name: str, built: str = "") -> Candidate:
-    """The stack of this name with its kernels, built here or from the folder `built` ({stack} is
-    replaced). Raises UsageError if it is unknown or not available."""
+    """With its kernels, built here or from the folder `built`. Raises UsageError."""
     environ = kernels.environ(name)
     extras = environ["extras"]
     if lacking := installed.lacking(name):

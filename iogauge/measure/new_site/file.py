@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A first site file, from what this machine shows: `iogauge site new dawn`.
-
-Each entry says how it was found; what cannot be known is marked `CHECK`.
-"""
+"""A first site file, from what this machine shows; what cannot be known is marked `CHECK`."""
 
 import os
 import re

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `iogauge site new` asks of this machine (tests substitute another): commands, the modules
-system, how a script defines `module`, and the loaded modules."""
+"""What `iogauge site new` asks of this machine (tests substitute another)."""
 
 import os
 import re
@@ -64,8 +63,7 @@ MOST = 12  # names in a comment
 
 @dataclass(frozen=True)
 class Modules:
-    """`init`: the file that defines `module`. `loaded`: in load order. `offered`: useful for a
-    stack. `spack`: path of Spack."""
+    """`init`: defines `module`. `loaded`: in order. `offered`: for a stack. `spack`: its path."""
 
     system: str = ""
     init: str = ""
@@ -102,8 +100,7 @@ def find_modules(machine: Machine) -> Modules:
 
 
 def offered(machine: Machine, init: str) -> list[str]:
-    """From `module -t avail`: a name per line; folders end with a colon, directories with a slash.
-    Both modules systems print to stderr."""
+    """From `module -t avail`, a name per line, on stderr; folders end with a colon or slash."""
     code = '. "$1" >/dev/null 2>&1; module -t avail 2>&1'
     text = machine.ask("bash", "--norc", "-c", code, "bash", init).text
     names = [re.sub(r"\((default|[DL,]+)\)$", "", line.strip()) for line in text.splitlines()]

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The batch system that answers, and its partitions (queues, classes).
-
-Commands on PATH prove nothing: a login image may have Slurm's without a controller. So each batch
-system is asked for its partitions, and taken only if it answers.
-"""
+"""The batch system that answers, and its partitions (queues, classes). Commands on PATH prove
+nothing: a login image may have Slurm's without a controller."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -16,9 +13,8 @@ UNITS = {"kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40, "": 1, "b": 1}
 
 @dataclass(frozen=True)
 class Partition:
-    """A partition with its batch system's name. 0: unknown. `cores` and `memory` (MiB): of its
-    smallest node. `access`: options that a job needs to run there. `max_time`: its longest time
-    limit, in seconds."""
+    """With its batch system's name. 0: unknown. `cores`, `memory` (MiB): of the smallest node.
+    `access`: options that a job needs. `max_time`: in seconds."""
 
     name: str
     access: str
@@ -30,9 +26,8 @@ class Partition:
 
 @dataclass(frozen=True)
 class System:
-    """A row of `SYSTEMS`. `commands`: for submission; all must exist. `ask`: a query that it must
-    answer; `partitions` parses the answer. `also`: a second query. `says`: text that the answer
-    must contain."""
+    """`commands`: all must exist. `ask`: a query that it must answer; `partitions` parses the
+    answer. `also`: a second query, whose answer has `says`."""
 
     back_end: str
     launcher: str
@@ -85,8 +80,7 @@ def _number(text: str) -> int:
 
 
 def slurm(_: Machine, text: str) -> list[Partition]:
-    """`sinfo`: one line for each kind of node of each partition: name, availability, nodes,
-    sockets, cores of a socket, MiB, time limit."""
+    """`sinfo`, a line per kind of node: name, state, nodes, sockets, cores, MiB, time limit."""
     found: dict[str, Partition] = {}
     for line in text.splitlines():
         name, available, *numbers, limit = line.split("|")

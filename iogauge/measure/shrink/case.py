@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A failing command line of iokernel, its process count and failure, and the smallest that still
-fails, by delta debugging. A random failure needs several tries."""
+"""A failing command line of iokernel, and the smallest that still fails, by delta debugging."""
 
 import re
 import shlex
@@ -67,8 +66,7 @@ def options(case: Case) -> list[tuple[int, int]]:
 
 
 def smaller(case: Case) -> Iterator[Case]:
-    """Smaller candidates, the largest steps first: processes, then numbers, then options without
-    numbers (the default of one with a number may be larger)."""
+    """The largest steps first: processes, numbers, then options without numbers."""
     least = {1, 2, 3, case.processes // 2, case.processes - 1}
     for processes in sorted(n for n in least if 0 < n < case.processes):
         yield replace(case, processes=processes)
@@ -104,8 +102,7 @@ class Runner:
     guard: Guard = field(default_factory=iokernel.guard)
 
     def end(self, case: Case, traces: Path | None = None) -> str:
-        """How a run ends: RIGHT, or the failure in a word. With `traces`, each access is recorded
-        there."""
+        """RIGHT, or the failure in a word. `traces`: where each access is recorded."""
         with own_folder(self.folder) as place:
             prefix = self.stack.recorded(traces, self.folder) if traces else []
             done = iokernel.run(
@@ -123,8 +120,7 @@ class Runner:
 
 
 def of_run(folder: Path, number_of: Callable[[Path], tuple[int, str]]) -> Case:
-    """The case of a session's run: the command from its trace, hints in the environment from its
-    job script."""
+    """The case of a session's run: command of its trace, hints of its job script."""
     processes, command = number_of(folder)
     words = shlex.split(command)
     script = folder / JOB_SCRIPT
@@ -154,8 +150,7 @@ class Tries:
         raise CannotShrinkError(f"{3 * self.tries} runs of {case} were all right")
 
     def fails(self, case: Case) -> bool:
-        """Whether one of the tries fails in the same way. That ends the tries, as does another
-        failure (such as a size that the pattern does not allow)."""
+        """Whether one of the tries fails in the same way; another failure ends the tries."""
         for number in range(1, self.tries + 1):
             how = self.end(case)
             if how == self.how:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A C program that writes the bytes of a traced run to the same offsets through plain MPI-IO calls,
-and so fails without iogauge."""
+"""A C program that writes a traced run's bytes by plain MPI-IO calls, and so fails by itself."""
 
 import json
 import re
@@ -34,8 +33,7 @@ FOUND = re.compile(r"(\d+) of (\d+) repeats had wrong bytes")
 
 @dataclass(frozen=True)
 class Round:
-    """One collective call, or what each process writes alone between two of those. `pieces`:
-    process, offset, length."""
+    """A collective call, or the writes between two. `pieces`: process, offset, length."""
 
     together: bool
     pieces: tuple[tuple[int, int, int], ...]
@@ -47,8 +45,7 @@ class Round:
 
 
 def rounds_of(traced: Traced, file: int) -> list[Round]:
-    """What was written to a file until it was first closed. Raises NoProgramError if the trace does
-    not tell."""
+    """What was written to a file until it was first closed. Raises NoProgramError."""
     rows, found = traced.accesses, dict[tuple[int, bool], list[tuple[int, int, int]]]()
     assert traced.events is not None
     for rank in range(traced.processes):

@@ -52,8 +52,7 @@ class Progress:
 
 @dataclass
 class Drive:
-    """A search with its runner. Its clock counts the recorded seconds of trials, so a resumed
-    search with the same budget takes the same course."""
+    """A search with its runner. Its clock counts trials' seconds: a resumed search repeats."""
 
     session: Session
     space: Space

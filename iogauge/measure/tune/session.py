@@ -42,8 +42,7 @@ KINDS: Mapping[str, Kind] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """`why`: the reason, unless `ok`. Bandwidths in MiB/s, `seconds` of the whole job, `peak` in
-    bytes of the largest process. `ignored`: hints that the library ignored."""
+    """MiB/s, `seconds` of the job, `peak` in bytes of the largest process, `ignored` hints."""
 
     kind: Kind
     why: str = ""
@@ -54,8 +53,7 @@ class Outcome:
     ignored: tuple[str, ...] = ()
 
     def speed(self, wish: Wish) -> float | str:
-        """For the search: MiB/s, or why there is none. For both directions: bytes over total
-        time."""
+        """For the search: MiB/s, or why there is none. Both directions: bytes over total time."""
         if self.kind != "ok":
             return f"{self.kind}: {self.why}"
         if wish == "both" and self.write and self.read:
@@ -70,8 +68,7 @@ def is_wrong(why: str) -> bool:
 
 @dataclass(frozen=True)
 class Job:
-    """What all trials of a search share. `launch`: the words before the program. `place`: the file
-    system's folder."""
+    """What all trials share. `launch`: before the program. `place`: the file system's folder."""
 
     launch: tuple[str, ...]
     program: Path
@@ -154,8 +151,7 @@ class Trial:
 
 @dataclass
 class Session:
-    """`asked`: the options that determine the trials. Nothing is written before the first trial has
-    ended."""
+    """`asked`: what determines the trials. Nothing is written before the first has ended."""
 
     output: Path
     name: str

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Spack's recipe for `iokernel`, for Spack 0.22 and 0.23 (package API v1) and 1.x (v2);
-docs/spack.md says which were run."""
+"""Spack's recipe for `iokernel`, for Spack 0.22 to 1.x (docs/spack.md: which were run)."""
 
 import json
 import pathlib
@@ -19,8 +18,7 @@ CHECKOUT = pathlib.Path(__file__).resolve().parents[4]
 
 
 def _libraries():
-    """The rows of kernels/libraries.def: name, title, header, library, CMake variable, what it
-    needs, Spack's package, Spack's spec, and whether the recipe takes it by default."""
+    """The rows of kernels/libraries.def."""
     table = (CHECKOUT / "kernels" / "libraries.def").read_text()
     rows = re.findall(r"^IO_LIBRARY\((.*)\)$", table, re.MULTILINE)
     return [[cell.strip(' "') for cell in row.split(",")] for row in rows]
