@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ReFrame tests: one module per benchmark, a shared base class, and the job scripts.
-
-Importing this package has no side effects: ReFrame loads it once by name and once by path. It needs
-ReFrame 4.9, with which typed parameters, plugins of tests and poll rates came.
-"""
+"""ReFrame tests: one module per benchmark, a shared base class, and the job scripts. Importing it
+has no side effects: ReFrame (4.9 or newer) loads it by name and by path."""
 
 import reframe
 from reframe.core.exceptions import ConfigError

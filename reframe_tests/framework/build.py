@@ -25,10 +25,7 @@ from reframe_tests.machine import spack, stacks
 MPI_LIBRARY = re.compile(r"^\s*(libmp(?:i|i_abi|ich)\.so[.\d]*)(?: => (\S+))?", re.MULTILINE)
 
 # Ninja if the stack's modules or the machine have it, else make: only the script knows.
-GENERATOR = (
-    "generator='Unix Makefiles'",
-    "! command -v ninja > /dev/null || generator=Ninja",
-)
+GENERATOR = ("generator='Unix Makefiles'", "! command -v ninja > /dev/null || generator=Ninja")
 
 
 def mpi_problem(ldd: str, right: str, file: Path | None = None) -> str | None:
@@ -102,8 +99,7 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
 
     @run_after("init")
     def build_where_jobs_run_if_local(self) -> None:
-        """Without a batch system the build runs as a job, so that it never runs beside a
-        measurement; elsewhere it runs where ReFrame does."""
+        """Without a batch system as a job, so that it never runs beside a measurement."""
         mine = [p for p in self.current_system.partitions if p.fullname in self.valid_systems]
         self.build_locally = not all(p.scheduler.is_local for p in mine)
 
@@ -176,8 +172,7 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
         return bool(self.current_environ.extras.get("cross"))
 
     def stack_arguments(self) -> list[str]:
-        """The stack's compiler and libraries; libraries that it lacks are switched off, so that
-        another stack's cannot slip in."""
+        """Compiler and libraries; those that the stack lacks are off: another's cannot slip in."""
         arguments = stacks.extras(self.current_environ).get("cmake", {})
         has = stacks.promised(self.current_environ)
         result = list(arguments.get("mpi", []))

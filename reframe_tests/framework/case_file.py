@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each case writes what it is beside its result, at its begin and end: ReFrame's report is only
-written at the end of a session, and not at all if that was killed. `store recover` reads these
-files."""
+"""Each case writes what it is beside its result, since a killed session has no report."""
 
 import functools
 import inspect
@@ -65,8 +63,7 @@ class SelfDescribed(rfm.RegressionTestPlugin):
         self.write_case("pass", None)
 
     def __rfm_json_encode__(self) -> Any:
-        """What ReFrame keeps of each case for tests that depend on it in a restored session: plain
-        values. The job, the script's values and the fixtures would take as long as the rest."""
+        """What ReFrame keeps of each case in a restored session: plain values take less time."""
         cls = type(self)
         kept: dict[str, Any] = {"__rfm_class__": cls.__qualname__}
         kept["__rfm_file__"] = inspect.getfile(cls)

@@ -12,8 +12,7 @@ LEAST_DROP = 0.1  # relative to the level before; a smaller drop is no cliff
 
 @dataclass(frozen=True)
 class Drop:
-    """`last`: the largest size (bytes) that still had the level `before`; `first`: the next one,
-    which had the level `after` (both levels geometric means, in the unit of the measurements)."""
+    """The sizes (bytes) beside the drop, and the levels (geometric means) before and after it."""
 
     last: int
     first: int

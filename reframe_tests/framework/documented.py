@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests as experiments of the seed documents: their tags, and sweeps at only the documents' points
-(references/experiments.yaml)."""
+"""Tests as experiments of the documents (references/experiments.yaml): tags and sweeps."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -74,8 +73,7 @@ class Documented(rfm.RegressionTestPlugin):
         return experiments.of_run(cls.__name__, given, name, most_processes())
 
     def fitting(self, wanted: int | None, most: int) -> int | None:
-        """So many processes, or as many as there are, if the scale is a document's and the machine
-        is none."""
+        """So many processes, or as many as there are, at a document's scale on another machine."""
         here = rt.runtime().system.name not in experiments.sites()
         if wanted and here and OF_DOCUMENTS.fullmatch(self.scale) and not self.only_documented:
             self.factor = scaled_down(wanted, most)

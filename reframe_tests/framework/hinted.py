@@ -33,8 +33,7 @@ class Hinted(rfm.RegressionTestPlugin):
         return {}
 
     def label_in_use(self, used: dict[str, Any]) -> tuple[list[str], list[str]]:
-        """What differs from the test's name, and what is not reported; from `used` in the
-        document."""
+        """What differs from the test's name, and what is not reported, in the document's `used`."""
         return labels.hints_in_use(used["hints"], self.label_hints())
 
     def all_hints(self) -> dict[str, str]:

@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The real IOR's JSON summary as our result document (docs/result-format.md).
-
-IOR 4 with `-O summaryFormat=JSON -O summaryFile=FILE`. It gives a maximum over processes for each
-phase, but no minimum or mean; its times have four decimals; its flush is part of its write phase;
-wrong bytes are reported by a line on stdout and the exit status (modulo 256), without a place. What
-it does not report is null here, never guessed.
-"""
+"""The real IOR's JSON summary (4.x, `-O summaryFormat=JSON`) as our result document. What it does
+not report, such as minima and means over processes, is null here, never guessed. Wrong bytes are a
+line on stdout and the exit status, without a place."""
 
 import json
 import re
@@ -34,8 +30,7 @@ PHASES = {
 
 @dataclass(frozen=True)
 class Asked:
-    """What IOR does not report. `ceilings`: of the samples of an iokernel run of the same job;
-    `ceilings_uncached`: they were read with dropped caches."""
+    """What IOR does not report. `ceilings`: of iokernel's samples; `ceilings_uncached`: cold."""
 
     method: str
     mode: str | None

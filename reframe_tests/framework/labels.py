@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""For tests named after hints or stripes: were they in use, or is the run mislabelled?
-
-A label is a set of hints. None: left out, even if the site file has it, because the name says that
-nobody set it. Pure functions on plain values: no ReFrame.
-"""
+"""For tests named after hints or stripes: were they in use, or is the run mislabelled? A label is a
+set of hints; None: nobody may set it. Needs no ReFrame."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,9 +10,7 @@ from reframe_tests.machine.striping import in_bytes
 Label = Mapping[str, str | None]
 
 # Hints that a library reports under other names.
-REPORTED_AS = {
-    "hdf5_coll_metadata": ("hdf5_coll_metadata_read", "hdf5_coll_metadata_write"),
-}
+REPORTED_AS = {"hdf5_coll_metadata": ("hdf5_coll_metadata_read", "hdf5_coll_metadata_write")}
 
 AS_LABELLED = "as labelled"
 

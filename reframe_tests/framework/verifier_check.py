@@ -84,8 +84,7 @@ def patterns() -> list[str]:
 
 
 def problem(pattern: str, written: Any, read: Any, offset: int) -> str | None:
-    """What is wrong with the response to one changed bit at `offset`, or None. `written`, `read`:
-    the result documents."""
+    """What is wrong with the response to one changed bit at `offset`, or None."""
     if written["status"] != "ok":
         return f"{pattern}: it could not be written: {written['error']}"
     checked, changed = read["verification"], f"{pattern}: byte {offset} was changed"

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Results measured without ReFrame: where the scripts of `iogauge run --dry-run` and what they left
-were carried to. Needs no ReFrame."""
+"""Where the scripts of `iogauge run --dry-run` and their results were carried to."""
 
 import os
 from pathlib import Path

@@ -68,8 +68,7 @@ class MptLauncher(JobLauncher):
 
 
 def use_stack(launcher: Any, environ: Any) -> None:
-    """Set a job's launcher from `environ`: its command, if the launcher leaves that open (`stack`),
-    and its options (with `srun` for instance `--mpi=pmi2`)."""
+    """From `environ`: its command, if the launcher leaves that open (`stack`), and its options."""
     stack = stacks.extras(environ).get("launcher", {})
     if hasattr(launcher, "program"):
         # A missing stack has none, and its tests are skipped later.
@@ -78,7 +77,6 @@ def use_stack(launcher: Any, environ: Any) -> None:
 
 
 def pass_on(launcher: Any, variables: Iterable[str]) -> None:
-    """Pass the script's environment variables to the processes, if the launcher does not do so
-    itself (Blue Gene's: `passes_on` is their option)."""
+    """Pass the script's environment on, if the launcher does not (Blue Gene's: `passes_on`)."""
     option = getattr(launcher, "passes_on", "")
     launcher.options += [option.format(name) for name in variables if option]

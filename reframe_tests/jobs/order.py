@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The random order of a session's tests, and of the stacks of each test, drawn anew in each round.
-Otherwise any effect of a job's place would be part of every comparison."""
+"""The random order of a session's tests, and of each test's stacks, drawn anew in each round."""
 
 import itertools
 import os

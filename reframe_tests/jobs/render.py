@@ -68,8 +68,7 @@ def template_for(template: str, site: str, folder: Path = TEMPLATES) -> str:
 
 
 def render(template: str, values: dict[str, Any], folder: Path = TEMPLATES) -> str:
-    """The script. `values` are the template's variables (docs/reference/job-script.md). Raises
-    TemplateProblem."""
+    """The script. `values`: see docs/reference/job-script.md. Raises TemplateProblem."""
     try:
         return environment(folder).get_template(template).render(values)
     except jinja2.TemplateSyntaxError as error:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`-S` for an unknown test or variable is an error. ReFrame only warns, runs without it, and exits
-with 0: the wrong thing would be measured."""
+"""`-S` for an unknown test or variable is an error: ReFrame only warns."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

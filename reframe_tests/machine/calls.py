@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The calls: which methods and modes exist, what each needs from a stack, and which suites run it.
-
-Methods, modes and libraries come from the kernels' tables, so a new one is here at once. The few
-that the suites treat specially are listed below, and nowhere else: a test asks this module, and
-never branches on a name.
-"""
+They come from the kernels' tables; what the suites treat specially is listed below, and nowhere
+else."""
 
 import re
 from collections.abc import Iterable

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The components of Open MPI's MPI-IO that a run may choose: OMPIO's collective algorithm (its
-framework fcoll), or ROMIO instead of OMPIO. A stack lists its own in `extras.components`.
-"""
+"""The components of Open MPI's MPI-IO that a run may choose (`extras.components`): fcoll's,
+ROMIO."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,8 +12,7 @@ SELECTS = "OMPI_MCA_io"
 
 @dataclass(frozen=True)
 class Component:
-    """`mpi_io`: what the result document must say; `io`: the variable's value; `hints`: further
-    ones."""
+    """`mpi_io`: in the result document; `io`: the variable's value; `hints`: further ones."""
 
     mpi_io: str
     io: str

@@ -42,8 +42,7 @@ class Fits(Placed):
         return 0.0
 
     def shortage(self) -> str | None:
-        """Too little room or no permission on the file system; known only if jobs run on this
-        machine."""
+        """Too little room or no permission on the file system, if jobs run on this machine."""
         if not self.current_partition.scheduler.is_local:
             return None
         problem = filesystems.shortage(self.file_system, self.bytes_of_files())
@@ -107,8 +106,7 @@ class Fits(Placed):
         return self.bytes_of_files() // self.num_tasks if kind in IN_MEMORY else 0
 
     def moves(self) -> list[Move]:
-        """What a repeat moves: the run itself, what a method with servers measures beside it, and
-        the ceilings' two kinds of files, written and read."""
+        """What a repeat moves: the run itself, what servers measure beside it, and the ceilings."""
         data = self.bytes_of_a_repeat()
         found = [Move(data, self.slower(way)) for way in ("write", "read")]
         found += found if self.servers() else []

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Finds and removes files of killed jobs in a file system, when a session begins and ends there.
-
-A job's script creates a folder `iogauge.HOST.PID.TIME` with a marker that names its owner (MARKER:
-host and machine, process, start time, boot of the machine, PID namespace, batch job or `-`). Only a
-folder of this user, with such a marker whose process is gone, is removed. No symbolic link is
-followed, not even one created meanwhile, and no other file system is entered.
-"""
+"""Finds and removes files of killed jobs in a file system, when a session begins and ends there:
+folders of this user with a marker (host and machine, process, start time, boot, PID namespace,
+batch job or `-`) whose process is gone. No link is followed, and no other file system is
+entered."""
 
 import os
 import re
@@ -39,8 +36,7 @@ def own_folder(place: Path) -> Iterator[Path]:
 
 
 def remove(place: Path) -> list[str]:
-    """Remove what dead jobs left in a file system's folder; returns a line for each, and one for
-    each whose owner cannot be determined from here."""
+    """Remove what dead jobs left; a line for each, and for each whose owner is unknown here."""
     said = []
     try:
         root = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

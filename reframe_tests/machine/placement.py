@@ -11,13 +11,9 @@ class CannotPlace(Exception):
 
 @dataclass(frozen=True)
 class Shape:
-    """What a partition offers; 0 and empty: unknown.
-
-    `cores`: of a node. `nodes`: of the partition. `memory`: MiB of a node for jobs. `per_node`: the
-    allowed numbers of processes on a node (Blue Gene: powers of two). `blocks`: the allowed numbers
-    of nodes of a job (Blue Gene partitions). `max_time`: the longest time limit of a job, in
-    seconds.
-    """
+    """What a partition offers; 0 and empty: unknown. `cores`: of a node. `memory`: MiB of a node
+    for jobs. `per_node`: the allowed numbers of processes on a node (Blue Gene: powers of two).
+    `blocks`: the allowed numbers of nodes of a job. `max_time`: of a job, in seconds."""
 
     cores: int = 1
     nodes: int = 0

@@ -55,8 +55,7 @@ class Package:
 
 @dataclass(frozen=True)
 class Environment:
-    """An installed environment. `packages`: by name; `mpi`: the name of its MPI; `activation`:
-    lines for a POSIX shell."""
+    """`packages`: by name; `mpi`: its MPI's name; `activation`: lines for a POSIX shell."""
 
     variant: str
     folder: Path
@@ -106,8 +105,7 @@ class Environment:
         )
 
     def extras(self, options: list[str]) -> dict[str, Any]:
-        """What a site file would put in a stack's `extras`, from the packages found. `options`: the
-        site's, for the launcher."""
+        """A stack's `extras`, from the packages found. `options`: the site's, for the launcher."""
         bin_folder = self.packages[self.mpi].prefix / "bin"
         found: dict[str, Any] = {
             "mpi_library": self.mpi_library.name,
@@ -162,8 +160,7 @@ def program() -> str:
 def run(
     *words: str, environment: dict[str, str] | None = None, time_limit: float = TIME_LIMIT
 ) -> str:
-    """The standard output of a command. `CannotUse` with the end of its output. `time_limit`:
-    seconds."""
+    """The standard output of a command. Raises `CannotUse`. `time_limit`: seconds."""
     shown = " ".join(words)
     try:
         done = subprocess.run(
@@ -283,8 +280,7 @@ def _activation(spack: str, folder: Path) -> str:
 
 
 def write_activation(variant: str) -> None:
-    """For the build and for jobs. For an unusable environment: why, as a comment; the build fixture
-    then builds nothing."""
+    """For the build and for jobs. For an unusable environment: why, as a comment."""
     found = find(variant)
     text = found.activation if isinstance(found, Environment) else f"# nothing: {found}\n"
     path = activation_file(variant)

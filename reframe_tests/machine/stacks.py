@@ -26,8 +26,7 @@ def only(stacks: Mapping[str, Sequence[str]]) -> str:
 
 
 def extras(environ: Any) -> dict[str, Any]:
-    """The environ's `extras`, and with `spack_env` also its environment's: MPI library, launcher,
-    CMake arguments, `ior`, `darshan`. The site file takes precedence."""
+    """The environ's `extras`, and its Spack environment's below them."""
     site: dict[str, Any] = environ.extras
     found = spack_environment(environ)
     if not isinstance(found, spack.Environment):
@@ -42,14 +41,12 @@ def spack_environment(environ: Any) -> spack.Environment | spack.CannotUse | Non
 
 
 def inside(environ: Any) -> list[str]:
-    """The words that make a command run where the stack's programs are: none, or those that enter
-    another root (`extras['inside']`). The launcher's command includes them."""
+    """The words that make a command run where the programs are (`extras['inside']`), or none."""
     return list(environ.extras.get("inside", []))
 
 
 def packages(environ: Any) -> dict[str, str]:
-    """Version of each of the stack's packages, by name, if known: from its Spack environment, with
-    the hash, or from the file `extras['versions']`, "name version" per line."""
+    """Version of each package, if known: of Spack, with the hash, or of `extras['versions']`."""
     environment = spack_environment(environ)
     if isinstance(environment, spack.Environment):
         return environment.provenance
@@ -84,8 +81,7 @@ def _is_there(what: str) -> bool:
 
 
 def promised(environ: Any) -> list[str]:
-    """The methods that `environ` has a library for, by its features, and whose needs this machine
-    meets."""
+    """The methods that `environ` has a library for and whose needs this machine meets."""
     return _there(environ, {call.method for call in CALLS})
 
 

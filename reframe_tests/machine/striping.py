@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Striping: what a job script read back from the file system, and its place in the document.
-
-The script's `stripe` block (templates/stripe/<kind>.sh.j2) sets a layout and writes the file
-system's report on a file with that layout to `striping.txt`. Needs no ReFrame.
-"""
+"""Striping: what a job script's `stripe` block read back from the file system (`striping.txt`), and
+its place in the document. Needs no ReFrame."""
 
 import json
 import re
@@ -30,10 +27,7 @@ ANSWERS = {
         "size": r"^\s*strip_size:\s*(\d+)",
     },
     # getfattr --only-values -n ceph.file.layout FILE
-    "ceph": {
-        "count": r"\bstripe_count=(\d+)",
-        "size": r"\bstripe_unit=(\d+)",
-    },
+    "ceph": {"count": r"\bstripe_count=(\d+)", "size": r"\bstripe_unit=(\d+)"},
     # stat -c 'block size %o' FILE
     "gpfs": {"size": r"^block size (\d+)"},
 }
@@ -48,8 +42,7 @@ def in_bytes(size: object) -> int:
 
 
 def read_back(kind: str, text: str) -> dict[str, Any]:
-    """`count` and `size` as found, with WITH_OWN also `own`, the second count; a missing value is
-    None, never a guess."""
+    """`count` and `size` as found, with WITH_OWN also `own`; None where missing."""
     if kind not in ANSWERS:
         raise ValueError(f"striping kind {kind!r} is unknown; expected one of {', '.join(ANSWERS)}")
     found = {

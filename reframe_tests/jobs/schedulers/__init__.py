@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The scheduler back ends whose job scripts are templates.
-
-A new one is a module here and its name in `BACKENDS` and in `NAMES`.
-"""
+"""The scheduler back ends whose job scripts are templates: a module and a name in `BACKENDS`,
+`NAMES`."""
 
 from importlib import import_module
 

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`cobalt.j2`: Argonne's Cobalt (Blue Gene/Q: Mira, Cetus). Blocks are launched on with runjob.
-
-What its commands say (ALCF's user guides, Cobalt's sources): qsub prints the job's number; qstat
-prints a table, and nothing with status 1 once the job has left the queue; only the job's log,
-<name>.cobaltlog, says how it ended.
-"""
+"""`cobalt.j2`: Argonne's Cobalt (Blue Gene/Q). qsub prints the job's number; qstat prints a table,
+and nothing with status 1 once the job has left the queue; <name>.cobaltlog says how it ended."""
 
 import re
 import stat

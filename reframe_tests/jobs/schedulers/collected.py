@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Replaces all back ends in a session that collects: a job is done at once, and its files are those
-that its script left elsewhere (`iogauge collect`)."""
+"""For a session that collects: a job is done at once, its files are what its script left."""
 
 import shutil
 from pathlib import Path

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The common base of our own back ends: a batch system driven by three commands.
-
-A child defines how a submission, a state and the end of a job read; a text that is none of these is
-counted, quoted, and ends the job's test after `PATIENCE` times in a row: it is never taken for
-"done".
-"""
+"""The common base of our own back ends: a batch system driven by three commands. An answer that its
+manual does not show is counted, and fails the test after `PATIENCE` times in a row."""
 
 import re
 import shlex
@@ -13,12 +9,7 @@ from typing import Any
 
 import reframe.core.schedulers as sched
 import reframe.utility.osext as osext
-from reframe.core.exceptions import (
-    JobError,
-    JobSchedulerError,
-    ReframeError,
-    SpawnedProcessError,
-)
+from reframe.core.exceptions import JobError, JobSchedulerError, ReframeError, SpawnedProcessError
 
 from reframe_tests.jobs.schedulers.templated import Templated, TemplatedJob
 

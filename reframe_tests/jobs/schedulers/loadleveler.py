@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`loadleveler.j2`: IBM LoadLeveler (Blue Gene/P, Power6).
-
-What its commands say (IBM's "Using and Administering"): `llsubmit: The job "host.123" has been
-submitted.`, perhaps after lines of a site's submit filter; llq prints a table of steps, or `llq:
-There is currently no job status to report.` once the job has left.
-"""
+"""`loadleveler.j2`: IBM LoadLeveler (Blue Gene/P, Power6). llq prints a table of steps, or `llq:
+There is currently no job status to report.` once the job has left."""
 
 import re
 from typing import Any

@@ -36,8 +36,7 @@ class TemplatedLocalJob(TemplatedJob, _LocalJob):
 
 
 def wait_for_an_end(processes: list[int], seconds: float = LOOK) -> None:
-    """For one of our own, at most so long; at once if the end cannot be awaited (Linux before
-    5.3)."""
+    """At most so long; at once if the end cannot be awaited (Linux before 5.3)."""
     ends = select.poll()
     with contextlib.ExitStack() as opened, contextlib.suppress(OSError):
         for process in processes:
