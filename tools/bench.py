@@ -133,7 +133,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Case:
+class Comparison:
     program: str
     label: str
     ours: Side
@@ -148,7 +148,7 @@ class Case:
         return found
 
 
-def cases(stack: Stack, processes: int, size: int, on_disk: bool) -> Iterator[Case]:
+def cases(stack: Stack, processes: int, size: int, on_disk: bool) -> Iterator[Comparison]:
     """Of the programs that are there. `size`: bytes of a file, or of all with -F."""
     program, library = stack.program, kernels.environ(stack.name)["extras"]["mpi_library"]
     block = size // processes // MIB * MIB
@@ -158,7 +158,7 @@ def cases(stack: Stack, processes: int, size: int, on_disk: bool) -> Iterator[Ca
             more = " --hdf5.noFill" * ("HDF5" in call)  # iokernel's data sets have no fill values
             more += " -O summaryFormat=JSON -O summaryFile={}/summary"
             own = f"ior {words} --buffer reused --json {{}}/summary"
-            yield Case(
+            yield Comparison(
                 "ior", f"{call[3:]}, {'block' if transfer == block else '1m'}",
                 Side(program, of_iokernel, own, "summary"),
                 Side(ior, of_ior, words + more, "summary"),
@@ -170,13 +170,13 @@ def cases(stack: Stack, processes: int, size: int, on_disk: bool) -> Iterator[Ca
         for label, number in S3D_METHODS.items():
             theirs = Side(s3d_io, of_s3d, " ".join(map(str, (*grid, *procs, number, "F", "{}"))))
             ours = replace(theirs, program=program.with_name("s3d_io.x"))
-            yield Case("s3d_io.x", label, ours, theirs)
+            yield Comparison("s3d_io.x", label, ours, theirs)
     if benchmark := upstream("CGNS_BENCH", library):
         elements = size // ELEMENT // processes * processes
         for mode, (name, option) in CGNS_MODES.items():
             words = f"cgns-unstructured --method cgns --mode {mode} --elements {elements}"
             file = f"timing_{processes:06}_{name}.dat"
-            yield Case(
+            yield Comparison(
                 "benchmark_hdf5", mode,
                 Side(program, of_mesh, f"{words} --dir {{}} --json {{}}/result", "result"),
                 Side(benchmark, of_benchmark_hdf5, f"-nelem {elements} {option}", file,
@@ -189,7 +189,7 @@ def cases(stack: Stack, processes: int, size: int, on_disk: bool) -> Iterator[Ca
         without = Side(program, of_fastest, words, "result")
         prefix = " ".join(stack.recorded(Path("{}"), Path("{}")))
         recorded = replace(without, prefix=prefix, leaves="*.trace")
-        yield Case("recorder", f"{transfer} bytes", recorded, without)
+        yield Comparison("recorder", f"{transfer} bytes", recorded, without)
 
 
 def linked_to(program: Path, library: str) -> bool:

@@ -68,7 +68,7 @@ class Fault:
 
 
 @dataclass(frozen=True)
-class Stack:
+class StackRuns:
     name: str
     versions: dict[str, str]
     most_processes: int
@@ -99,7 +99,7 @@ class Certificate:
     seeds: list[int]
     machine: str
     fs: dict[str, str]
-    stacks: list[Stack]
+    stacks: list[StackRuns]
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ def _bad(rows: Iterable[Row]) -> int:
     return sum(row["outcome"] in BAD for row in rows)
 
 
-def _stack(name: str, facts: Mapping[str, Any], rows: list[Row]) -> Stack:
+def _stack(name: str, facts: Mapping[str, Any], rows: list[Row]) -> StackRuns:
     by_setting = defaultdict(list)
     for row in rows:
         if row["outcome"] != LATE:
@@ -171,7 +171,7 @@ def _stack(name: str, facts: Mapping[str, Any], rows: list[Row]) -> Stack:
     counts = Counter(row["outcome"] for row in rows)
     safe = _safe(tried, {row["setting"] for row in rows if row["outcome"] == WRONG})
     settings = facts["settings"].get(safe, {"hints": {}, "variables": {}})
-    return Stack(
+    return StackRuns(
         name, dict(facts["versions"]), facts["most_processes"], facts["limit"],
         facts["calls"], len({call_of(row) for row in rows}),
         len(facts["settings"]), len(by_setting.keys() - {NONE}),
@@ -258,7 +258,7 @@ def parse(data: Any) -> Certificate:
         raise UnknownSchemaError(f"no certificate: its schema is not {SCHEMA}")
     try:
         stacks = [
-            Stack(**{
+            StackRuns(**{
                 **one,
                 "tried": [Tried(**row) for row in one["tried"]],
                 "faults": [Fault(**row) for row in one["faults"]],
@@ -292,7 +292,7 @@ def news(now: Certificate, known: Certificate) -> News:
     return found
 
 
-def _promised(stack: Stack, fault: Fault) -> bool:
+def _promised(stack: StackRuns, fault: Fault) -> bool:
     certified = any(one.certified and holds(fault.setting, one.setting) for one in stack.tried)
     near = (one for one in stack.faults if distance(one.setting, fault.setting) <= 1)
     return certified and not any(

@@ -5,7 +5,7 @@ import functools
 import re
 from dataclasses import dataclass
 
-from .certificate import IO, NONE, Stack, factors
+from .certificate import IO, NONE, StackRuns, factors
 from .references import FOLDER
 from .yaml_file import YamlFile
 
@@ -41,7 +41,7 @@ class Report:
             since <= its and (not mended or its < mended) for since, mended in self.series
         )
 
-    def seen(self, stack: Stack) -> Seen:
+    def seen(self, stack: StackRuns) -> Seen:
         """What a stack's runs through that MPI-IO show."""
         counts = [
             count

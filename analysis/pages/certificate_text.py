@@ -15,7 +15,7 @@ from ..judge.certificate import (
     SURE,
     Certificate,
     Fault,
-    Stack,
+    StackRuns,
     factors,
 )
 from .page import load_template
@@ -73,7 +73,7 @@ def _wrap(line: str) -> str:
     )
 
 
-def _row(stack: Stack) -> Sequence[object]:
+def _row(stack: StackRuns) -> Sequence[object]:
     counts = (stack.outcomes[kind] for kind in OUTCOMES)
     return (
         f"`{stack.name}`",
@@ -84,7 +84,7 @@ def _row(stack: Stack) -> Sequence[object]:
     )
 
 
-def _version(stack: Stack) -> str:
+def _version(stack: StackRuns) -> str:
     """The short form: `MPICH 4.2.1`."""
     return " ".join(stack.versions.get("mpi", "?").replace(" Version:", "").split())
 
@@ -99,7 +99,7 @@ def _reports(certificate: Certificate) -> Iterator[tuple[known_defects.Report, s
         yield report, _seen(report, concerned), _seen(report, others)
 
 
-def _seen(report: known_defects.Report, stacks: Sequence[Stack]) -> str:
+def _seen(report: known_defects.Report, stacks: Sequence[StackRuns]) -> str:
     said = []
     for one in stacks:
         seen = report.seen(one)

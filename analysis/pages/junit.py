@@ -18,7 +18,7 @@ Verdict = dict[str, Any]  # a row of judge/acceptance.py
 _LACKING = ("not decided yet", "missing")
 
 
-class Case(NamedTuple):
+class TestCase(NamedTuple):
     """`of`: parts of its class name. `tag`: failure, error or skipped; empty where it is good."""
 
     name: str
@@ -44,13 +44,13 @@ def _stack(row: Row) -> str:
     return f"{run.system}:{run.partition} {run.stack}"
 
 
-def _case(row: Row) -> Case:
+def _case(row: Row) -> TestCase:
     run = row.run
     seconds = sum(
         sample.values.get(f"{side}_seconds", 0.0) for sample in row.samples
         for side in ("write", "read")
     )  # fmt: skip
-    case = Case(run.case, (run.system, run.partition, run.stack, run.test), seconds)
+    case = TestCase(run.case, (run.system, run.partition, run.stack, run.test), seconds)
     if run.status == "skipped":
         return case._replace(tag="skipped", why=run.reason)
     if row.outcome in ("verified", "nothing moved"):
@@ -59,10 +59,10 @@ def _case(row: Row) -> Case:
     return case._replace(tag="failure", kind=row.outcome, why=why)
 
 
-def _verdict(verdict: Verdict) -> Case:
+def _verdict(verdict: Verdict) -> TestCase:
     words = (verdict["case"], verdict.get("test_case"), verdict["stack"], verdict["bound"])
     name = " | ".join(str(word) for word in words if word)
-    case = Case(name, ("acceptance", verdict["quantity"]))
+    case = TestCase(name, ("acceptance", verdict["quantity"]))
     if verdict["verdict"] == "met":
         return case
     found = f"{verdict['value']:.6g} {verdict['unit']}" if verdict["value"] is not None else ""

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     for one in fs:
         if one not in FS:
             raise UsageError(f"--fs {unknown(one, FS)}")
-    from iogauge.measure.certify import session  # here: these need ReFrame and a checkout
+    from iogauge.measure.certify import recorded  # here: these need ReFrame and a checkout
 
     from .run import use
 
@@ -63,10 +63,10 @@ def run(args: argparse.Namespace) -> int:
         use(args.stack)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     names = ("minutes", "runs", "jobs", "seed", "kernels", "anew")
-    wanted = session.Wanted(
+    wanted = recorded.Wanted(
         args.stack, patterns, fs, **{name: getattr(args, name) for name in names}
     )
-    runs = session.make(wanted, folder)
+    runs = recorded.make(wanted, folder)
     if known is None:
         print(certificate_text.short(certificate.judge(folder)))
         return EXIT_OK
@@ -95,7 +95,7 @@ def _show(args: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def _row(stack: certificate.Stack) -> dict[str, Any]:
+def _row(stack: certificate.StackRuns) -> dict[str, Any]:
     return {
         "stack": stack.name, "mpi": stack.versions.get("mpi"), "runs": stack.runs,
         **stack.outcomes, "safe": stack.safe or None,

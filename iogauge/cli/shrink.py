@@ -55,9 +55,9 @@ def run(args: argparse.Namespace) -> int:
     if len(args.case) == 1 and Path(args.case[0]).is_dir():
         case = reduced.of_run(Path(args.case[0]), command_of)
     else:
-        case = reduced.Case(args.n, reduced.without_own(args.case))
+        case = reduced.Failing(args.n, reduced.without_own(args.case))
     given = tuple(tuple(text.split("=", 1)) for text in args.set)
-    case = reduced.Case(case.processes, case.words, (*case.environment, *given))
+    case = reduced.Failing(case.processes, case.words, (*case.environment, *given))
     tries = reduced.Tries(runner.end, args.tries, say)
     case = reduced.shrink(case, tries)
     say(f"smallest: {case}")

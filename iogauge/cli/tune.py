@@ -23,8 +23,8 @@ from iogauge.measure.iokernel import Stack
 from iogauge.measure.session import new_name
 from iogauge.measure.tune.advice import Advice
 from iogauge.measure.tune.drive import Drive, Progress
-from iogauge.measure.tune.session import Job, Runner, Session
 from iogauge.measure.tune.space import SCOPES, Space, space_of
+from iogauge.measure.tune.trials import Job, Runner, Session
 from reframe_tests.machine import leftovers
 
 from . import options

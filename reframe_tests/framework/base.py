@@ -21,7 +21,7 @@ from reframe_tests.framework.case_file import SelfDescribed, says_why
 from reframe_tests.framework.documented import Documented
 from reframe_tests.framework.hinted import Hinted
 from reframe_tests.framework.measured import Measured
-from reframe_tests.framework.session import InCi, Tidy
+from reframe_tests.framework.tidy import InCi, Tidy
 from reframe_tests.framework.trace import KEPT, TraceChecks
 from reframe_tests.framework.variants import axis
 from reframe_tests.framework.verifier_check import NoticesAWrongByte

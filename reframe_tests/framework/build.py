@@ -16,7 +16,7 @@ from reframe.core.exceptions import SanityError
 from iogauge.common import json_file
 from iogauge.common.paths import KERNELS, MPICH_ABI, builds
 from iogauge.common.tables import libraries
-from reframe_tests.framework.session import InCi
+from reframe_tests.framework.tidy import InCi
 from reframe_tests.jobs import collected
 from reframe_tests.machine import spack, stacks
 

@@ -26,7 +26,7 @@ from iogauge.common.files import write_whole
 from iogauge.common.paths import builds
 from reframe_tests.framework import recorders
 from reframe_tests.framework.build import BuildKernels
-from reframe_tests.framework.session import InCi
+from reframe_tests.framework.tidy import InCi
 from reframe_tests.jobs import launchers
 from reframe_tests.machine import stacks
 from reframe_tests.machine.placed import Placed

@@ -18,7 +18,7 @@ from iogauge.analysis.judge import certificate
 from iogauge.cli.main import main
 from iogauge.common.paths import ROOT
 from iogauge.measure import kernels
-from iogauge.measure.certify import plan, session, stacks
+from iogauge.measure.certify import plan, recorded, stacks
 from iogauge.measure.certify.stacks import Call, Candidate
 from iogauge.measure.iokernel import Ended
 from reframe_tests.machine.leftovers import MARKER
@@ -150,9 +150,9 @@ def test_a_method_says_whether_each_process_has_a_file_of_its_own() -> None:
     assert {one.method: one.own_files for one in found} == names
 
 
-def case_of(processes: int = 4) -> plan.Case:
+def case_of(processes: int = 4) -> plan.PlannedRun:
     setting = {"fcoll": "vulcan", "aggregators": "2"}
-    return plan.Case(plan.SIZES["s3d"][2], setting, processes, "ram", "made", MPIIO, 5)
+    return plan.PlannedRun(plan.SIZES["s3d"][2], setting, processes, "ram", "made", MPIIO, 5)
 
 
 def test_what_was_not_right_is_run_again_smaller_and_otherwise() -> None:
@@ -171,7 +171,7 @@ def test_what_was_not_right_is_run_again_smaller_and_otherwise() -> None:
     }  # fmt: skip
 
 
-def record_of(case: plan.Case, outcome: str) -> dict[str, Any]:
+def record_of(case: plan.PlannedRun, outcome: str) -> dict[str, Any]:
     return {
         **dict(zip(certificate.KEY, case.key, strict=True)),
         "size": 0, "why": case.why, "outcome": outcome,
@@ -179,8 +179,8 @@ def record_of(case: plan.Case, outcome: str) -> dict[str, Any]:
 
 
 def test_what_was_run_already_is_not_run_again(tmp_path: Path) -> None:
-    runs = session.Runs.of(tmp_path / certificate.RUNS)
-    queue = session.Queue(STACK, ("ram",), 1, runs)
+    runs = recorded.Runs.of(tmp_path / certificate.RUNS)
+    queue = recorded.Queue(STACK, ("ram",), 1, runs)
     first = queue.next()
     bad = record_of(first, "wrong")
     runs.add(bad)
@@ -189,18 +189,18 @@ def test_what_was_run_already_is_not_run_again(tmp_path: Path) -> None:
     runs.add(record_of(second, "right"))
     with runs.file.open("a") as out:
         out.write('{"stack": "cut sho')
-    later = session.Runs.of(runs.file)
+    later = recorded.Runs.of(runs.file)
     assert len(later.records) == 2
-    queue = session.Queue(STACK, ("ram",), 1, later)
+    queue = recorded.Queue(STACK, ("ram",), 1, later)
     keys = []
     for _ in range(40):
         keys.append(queue.next().key)
         # Each follow-up began below the share, not only all of them together.
-        assert queue.made["after"] - 1 < session.SHARE * queue.made.total()
+        assert queue.made["after"] - 1 < recorded.SHARE * queue.made.total()
     assert first.key not in keys and second.key not in keys
     # It also remembers that the first one was wrong, and looks after it: not more than its share.
     after = sum(key in {one.key for one in plan.follow_ups(first, STACK)} for key in keys)
-    assert 5 < after <= session.SHARE * 44
+    assert 5 < after <= recorded.SHARE * 44
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_what_was_run_already_is_not_run_again(tmp_path: Path) -> None:
 def test_what_a_run_is_taken_for(
     status: int | None, document: dict[str, Any] | None, said: str, outcome: str
 ) -> None:
-    found, words = session.judge(Ended((), status, "", said, 90.0, document))
+    found, words = recorded.judge(Ended((), status, "", said, 90.0, document))
     assert found == outcome
     assert bool(words) == (outcome != "right")
 
@@ -241,7 +241,7 @@ DOCUMENT = "for word; do last=$word; done; printf %s '{document}' > \"$last\"; e
 
 def test_a_run_that_lies_is_wrong_and_says_how_to_see_it_again(tmp_path: Path) -> None:
     script = DOCUMENT.format(document=json.dumps(WRONG), status=0)
-    found = session.execute(made_stack(tmp_path, script), case_of(), tmp_path)
+    found = recorded.execute(made_stack(tmp_path, script), case_of(), tmp_path)
     assert (found["outcome"], found["says"]) == ("wrong", "4 elements, the first u[0, 1]")
     variables = "OMPI_MCA_fcoll=vulcan OMPI_MCA_io_ompio_num_aggregators=2 "
     assert variables in found["command"]
@@ -252,13 +252,13 @@ def test_a_run_that_lies_is_wrong_and_says_how_to_see_it_again(tmp_path: Path) -
 def test_what_a_killed_run_leaves_has_an_owner(tmp_path: Path) -> None:
     """So that the next session removes it: its folder has the marker of this process."""
     script = 'for word; do [ "$last" = --dir ] && ls -a "$word/.." > "$0.seen"; last=$word; done'
-    session.execute(made_stack(tmp_path, script), case_of(), tmp_path)
+    recorded.execute(made_stack(tmp_path, script), case_of(), tmp_path)
     assert MARKER in (tmp_path / "launch.seen").read_text().splitlines()
 
 
 def test_a_run_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "SECONDS", 0.3)
-    found = session.execute(made_stack(tmp_path, "sleep 600"), case_of(), tmp_path)
+    monkeypatch.setattr(recorded, "SECONDS", 0.3)
+    found = recorded.execute(made_stack(tmp_path, "sleep 600"), case_of(), tmp_path)
     assert found["outcome"] == "late"
 
 
@@ -285,13 +285,13 @@ def test_names_are_separated_by_commas(
     words: str, advice: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Until 0.4 by blanks, too."""
-    asked: list[session.Wanted] = []
+    asked: list[recorded.Wanted] = []
 
-    def make(wanted: session.Wanted, folder: Path) -> list[Any]:
+    def make(wanted: recorded.Wanted, folder: Path) -> list[Any]:
         asked.append(wanted)
         raise UsageError("enough")
 
-    monkeypatch.setattr(session, "make", make)
+    monkeypatch.setattr(recorded, "make", make)
     both = ["--patterns", "s3d,ior", "--kernels", "none", *words.split()]
     assert main(["certify", *both]) == 2
     assert asked[0].fs == ["ram", "disk"] and asked[0].patterns == ["s3d", "ior"]

@@ -25,7 +25,7 @@ from iogauge.measure.shrink import program
 from iogauge.measure.shrink.case import (
     RIGHT,
     CannotShrinkError,
-    Case,
+    Failing,
     Runner,
     Tries,
     fewest,
@@ -38,21 +38,21 @@ from tests.analysis.blame.test_blame import Made
 
 ROOT = Path(__file__).parents[2]
 WORDS = ("s3d", "--grid", "64x64x32", "--fsync", "--hint", "cb_nodes=2", "--method", "mpiio")
-GIVEN = Case(16, WORDS, (("NEEDED", "2"), ("IDLE", "1")))
+GIVEN = Failing(16, WORDS, (("NEEDED", "2"), ("IDLE", "1")))
 
 
 def silent(_line: str) -> None:
     pass
 
 
-def needs(case: Case) -> bool:
+def needs(case: Failing) -> bool:
     """Three processes, 16 points along the first axis, the hint and one variable."""
     points = int(case.words[case.words.index("--grid") + 1].split("x")[0]) if _grid(case) else 0
     hint = "cb_nodes=2" in case.words
     return case.processes >= 3 and points >= 16 and hint and ("NEEDED", "2") in case.environment
 
 
-def _grid(case: Case) -> bool:
+def _grid(case: Failing) -> bool:
     return "--grid" in case.words
 
 
@@ -68,7 +68,7 @@ def test_only_what_the_failure_needs_is_left() -> None:
 def test_a_failure_by_chance_needs_tries() -> None:
     draw = random.Random(1)
 
-    def end(case: Case) -> str:
+    def end(case: Failing) -> str:
         return "mismatch" if needs(case) and draw.random() < 0.5 else RIGHT
 
     found = shrink(GIVEN, Tries(end, 20, silent))
@@ -78,7 +78,7 @@ def test_a_failure_by_chance_needs_tries() -> None:
 def test_another_failure_is_not_the_one_looked_for() -> None:
     """What a pattern does not take is an error, and no smaller case."""
 
-    def end(case: Case) -> str:
+    def end(case: Failing) -> str:
         return "mismatch" if case.processes == 16 else "status 1"
 
     assert shrink(GIVEN, Tries(end, 3, silent)).processes == 16
@@ -121,7 +121,7 @@ def test_a_run_that_a_program_makes(tmp_path: Path) -> None:
     for path in (launcher, kernel):
         path.chmod(0o755)
     runner = Runner(Stack("", kernel, (str(launcher),)), tmp_path)
-    found = shrink(Case(8, ("ior", "-b", "64", "--method", "m")), Tries(runner.end, 1, silent))
+    found = shrink(Failing(8, ("ior", "-b", "64", "--method", "m")), Tries(runner.end, 1, silent))
     assert str(found) == "-n 2 ior -b 1 --method m"
     assert not list(tmp_path.glob("iogauge.*"))
 
@@ -187,7 +187,7 @@ def test_a_case_that_never_fails_ends_the_command(
     """Its environment is what --set names, up to the first `=`."""
     tried = []
 
-    def end(_: Runner, case: Case) -> str:
+    def end(_: Runner, case: Failing) -> str:
         tried.append(case)
         return RIGHT
 
@@ -195,7 +195,7 @@ def test_a_case_that_never_fails_ends_the_command(
     words = ["--program", sys.executable, "--set", f"LIMIT={value}", "-n", "3", "--tries", "2"]
     out = tmp_path / "repro.c"
     assert main(["shrink", *words, "-o", str(out), "--", "s3d", "--fsync"]) == EXIT_DATA
-    assert set(tried) == {Case(3, ("s3d", "--fsync"), (("LIMIT", value),))}
+    assert set(tried) == {Failing(3, ("s3d", "--fsync"), (("LIMIT", value),))}
     assert capsys.readouterr().err.startswith("iogauge: 6 runs of ")
     assert not out.exists()
 
@@ -227,7 +227,7 @@ def test_a_program_that_is_too_long_is_refused() -> None:
 @pytest.mark.parametrize(
     ("runner", "call"),
     [
-        ("shrink.case.Runner(stack, place)", "end(shrink.case.Case(1, ()))"),
+        ("shrink.case.Runner(stack, place)", "end(shrink.case.Failing(1, ()))"),
         ("replay.Runner(stack, place, place)", "run(Alternative('', [], 1))"),
     ],
 )

@@ -20,8 +20,8 @@ from iogauge.analysis.store import database
 from iogauge.cli import tune as command
 from iogauge.measure.tune.advice import SHOWN, Advice
 from iogauge.measure.tune.drive import Drive, Progress
-from iogauge.measure.tune.session import Job, Outcome, Runner, Session
 from iogauge.measure.tune.space import CALL, Scope, Setting, Space, space_of
+from iogauge.measure.tune.trials import Job, Outcome, Runner, Session
 from tests.analysis.statistics.test_simulate import slack
 from tests.analysis_recorded import ROOT
 from tools.simulate import searches

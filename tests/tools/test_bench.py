@@ -108,7 +108,7 @@ def script(path: Path, *lines: str) -> None:
     path.chmod(0o755)
 
 
-def named(stack: Stack, program: str, label: str, on_disk: bool = False) -> bench.Case:
+def named(stack: Stack, program: str, label: str, on_disk: bool = False) -> bench.Comparison:
     found = bench.cases(stack, 2, 8 << 20, on_disk)
     return next(one for one in found if (one.program, one.label) == (program, label))
 

@@ -70,7 +70,7 @@ TOLD = (
 
 
 @dataclass(frozen=True)
-class Case(How):
+class PlannedRun(How):
     """One run. `why`: `plan`, `told`, or how it follows up a failure: `again`, `smaller`,
     `instead`."""
 
@@ -126,7 +126,7 @@ def of_calls(stack: Candidate, seed: str) -> Iterator[Call]:
             yield next(rest)
 
 
-def told(stack: Candidate, fs: Sequence[str], seed: int) -> Iterator[Case]:
+def told(stack: Candidate, fs: Sequence[str], seed: int) -> Iterator[PlannedRun]:
     """Known defects on a stack that may have them; their remedies twice as often."""
     for one in TOLD:
         how = one.how
@@ -138,11 +138,11 @@ def told(stack: Candidate, fs: Sequence[str], seed: int) -> Iterator[Case]:
         for call, (setting, why, runs) in itertools.product(calls, ways):
             for number in range(runs):
                 seed_of_run = 1 + (seed * 1000003 - number) % 999983
-                yield Case(how.options, setting, how.processes, how.fs, stack.name, call,
+                yield PlannedRun(how.options, setting, how.processes, how.fs, stack.name, call,
                            seed_of_run, why)  # fmt: skip
 
 
-def cases(stack: Candidate, fs: Sequence[str], seed: int) -> Iterator[Case]:
+def cases(stack: Candidate, fs: Sequence[str], seed: int) -> Iterator[PlannedRun]:
     """The runs of a stack, endlessly; every other one is a known defect until those have run."""
     early = told(stack, fs, seed)
     base = f"{seed} {stack.name}"
@@ -165,7 +165,7 @@ def cases(stack: Candidate, fs: Sequence[str], seed: int) -> Iterator[Case]:
         options = next(of_size[call.pattern, call.own_files])
         yield from itertools.islice(early, 1)
         seed_of_run = 1 + (seed * 1000003 + index) % 999983
-        yield Case(options, setting, processes, next(places), stack.name, call, seed_of_run)
+        yield PlannedRun(options, setting, processes, next(places), stack.name, call, seed_of_run)
 
 
 def neighbours(setting: Setting, known: Sequence[Setting]) -> list[Setting]:
@@ -177,7 +177,7 @@ def neighbours(setting: Setting, known: Sequence[Setting]) -> list[Setting]:
     ]
 
 
-def follow_ups(case: Case, stack: Candidate) -> list[Case]:
+def follow_ups(case: PlannedRun, stack: Candidate) -> list[PlannedRun]:
     """How often it fails, from which size and process count, and which single setting avoids it."""
     found = [replace(case, seed=case.seed + n, why="again") for n in range(1, AGAIN + 1)]
     smaller = [n for n in stack.counts if n < case.processes and (n > 1 or not case.call.served)]

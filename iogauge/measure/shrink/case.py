@@ -36,7 +36,7 @@ class NoProgramError(CannotShrinkError):
 
 
 @dataclass(frozen=True)
-class Case:
+class Failing:
     """`words`: pattern and options, without a folder. `environment`: beside the process's own."""
 
     processes: int
@@ -59,13 +59,13 @@ def without_own(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def options(case: Case) -> list[tuple[int, int]]:
+def options(case: Failing) -> list[tuple[int, int]]:
     """Begin and end of each option with its value."""
     starts = [i for i, word in enumerate(case.words) if i and re.match(r"--?[A-Za-z]", word)]
     return list(zip(starts, [*starts[1:], len(case.words)], strict=False))
 
 
-def smaller(case: Case) -> Iterator[Case]:
+def smaller(case: Failing) -> Iterator[Failing]:
     """The largest steps first: processes, numbers, then options without numbers."""
     least = {1, 2, 3, case.processes // 2, case.processes - 1}
     for processes in sorted(n for n in least if 0 < n < case.processes):
@@ -88,7 +88,7 @@ def smaller(case: Case) -> Iterator[Case]:
         yield replace(case, environment=case.environment[:i] + case.environment[i + 1 :])
 
 
-def _with(case: Case, i: int, word: str) -> Case:
+def _with(case: Failing, i: int, word: str) -> Failing:
     return replace(case, words=(*case.words[:i], word, *case.words[i + 1 :]))
 
 
@@ -101,7 +101,7 @@ class Runner:
     seconds: float = SECONDS
     guard: Guard = field(default_factory=iokernel.guard)
 
-    def end(self, case: Case, traces: Path | None = None) -> str:
+    def end(self, case: Failing, traces: Path | None = None) -> str:
         """RIGHT, or the failure in a word. `traces`: where each access is recorded."""
         with own_folder(self.folder) as place:
             prefix = self.stack.recorded(traces, self.folder) if traces else []
@@ -119,7 +119,7 @@ class Runner:
         )
 
 
-def of_run(folder: Path, number_of: Callable[[Path], tuple[int, str]]) -> Case:
+def of_run(folder: Path, number_of: Callable[[Path], tuple[int, str]]) -> Failing:
     """The case of a session's run: command of its trace, hints of its job script."""
     processes, command = number_of(folder)
     words = shlex.split(command)
@@ -128,17 +128,19 @@ def of_run(folder: Path, number_of: Callable[[Path], tuple[int, str]]) -> Case:
     exported = [line.split(maxsplit=1)[1] for line in lines if line.startswith("export ")]
     values = [shlex.split(text)[0].partition("=") for text in exported if "$" not in text]
     hints = tuple((name, value) for name, _, value in values if re.match(r"OMPI_MCA_|ROMIO_", name))
-    return Case(processes, without_own(words[1:]), hints)
+    return Failing(processes, without_own(words[1:]), hints)
 
 
 class Tries:
     """How often a case fails as the first one did."""
 
-    def __init__(self, end: Callable[[Case], str], tries: int, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, end: Callable[[Failing], str], tries: int, say: Callable[[str], None]
+    ) -> None:
         self.end, self.tries, self.say = end, tries, say
         self.how = ""
 
-    def begin(self, case: Case) -> None:
+    def begin(self, case: Failing) -> None:
         """Learn how it fails. Raises CannotShrinkError if three times the tries all pass."""
         for number in range(1, 3 * self.tries + 1):
             self.how = self.end(case)
@@ -149,7 +151,7 @@ class Tries:
                 return
         raise CannotShrinkError(f"{3 * self.tries} runs of {case} were all right")
 
-    def fails(self, case: Case) -> bool:
+    def fails(self, case: Failing) -> bool:
         """Whether one of the tries fails in the same way; another failure ends the tries."""
         for number in range(1, self.tries + 1):
             how = self.end(case)
@@ -160,14 +162,14 @@ class Tries:
                 break
         return False
 
-    def rate(self, case: Case, runs: int) -> int:
+    def rate(self, case: Failing, runs: int) -> int:
         return sum(self.end(case) == self.how for _ in range(runs))
 
 
-def shrink(case: Case, tries: Tries, most: int = 200) -> Case:
+def shrink(case: Failing, tries: Tries, most: int = 200) -> Failing:
     """Reduce until no smaller case fails, or so many candidates were tried."""
     tries.begin(case)
-    tried: set[Case] = set()
+    tried: set[Failing] = set()
     while True:
         for candidate in smaller(case):
             if candidate in tried:

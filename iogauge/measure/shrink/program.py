@@ -18,7 +18,7 @@ from iogauge.analysis.darshan.raw import CLOSE
 from iogauge.measure import iokernel
 from reframe_tests.machine.leftovers import own_folder
 
-from .case import Case, NoProgramError, Runner, fewest
+from .case import Failing, NoProgramError, Runner, fewest
 
 SOURCE = Path(__file__).with_name("repro.c.in")
 MOST_LINES = 150
@@ -111,7 +111,7 @@ def text_of(
     return made
 
 
-def traced(runner: Runner, case: Case, how: str, tries: int, folder: Path) -> None:
+def traced(runner: Runner, case: Failing, how: str, tries: int, folder: Path) -> None:
     """Run until a run fails, and keep its traces."""
     for _ in range(10 * tries):
         for old in folder.glob("*.trace"):
@@ -122,7 +122,7 @@ def traced(runner: Runner, case: Case, how: str, tries: int, folder: Path) -> No
 
 
 class Program:
-    def __init__(self, runner: Runner, case: Case, work: Path) -> None:
+    def __init__(self, runner: Runner, case: Failing, work: Path) -> None:
         self.runner, self.case, self.work = runner, case, work
         launch = " ".join(["mpiexec", "-n", str(case.processes)])
         self.command = " ".join([*(f"{k}={v}" for k, v in case.environment), launch])

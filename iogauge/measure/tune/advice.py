@@ -17,8 +17,8 @@ from iogauge.common import json_file, tables
 from iogauge.common.files import write_whole
 from iogauge.common.hints import sort_hints
 from iogauge.common.run_folder import DOCUMENT
-from iogauge.measure.tune.session import Session, Trial, split
 from iogauge.measure.tune.space import CALL, Space, text
+from iogauge.measure.tune.trials import Session, Trial, split
 
 MIB = 2**20
 FILE, SITE_FILE = "tune.txt", "site-entry.txt"

@@ -30,7 +30,7 @@ from iogauge.common.progress import Bar, clock
 from iogauge.common.run_folder import DOCUMENT
 from iogauge.measure import iokernel, kernels, sites
 from iogauge.measure.certify import plan
-from iogauge.measure.certify.plan import REPEATS, Case, rank
+from iogauge.measure.certify.plan import REPEATS, PlannedRun, rank
 from iogauge.measure.certify.stacks import Candidate, hints_of, name_of, prepare, variables_of
 from iogauge.measure.iokernel import Ended
 from reframe_tests.machine import leftovers
@@ -44,12 +44,12 @@ OUTCOMES = {"right": RIGHT, "wrong bytes": WRONG, "hung": "hang", "late": LATE, 
 Record = dict[str, Any]
 
 
-def environment(stack: Candidate, case: Case) -> dict[str, str]:
+def environment(stack: Candidate, case: PlannedRun) -> dict[str, str]:
     hints = sort_hints(hints_of(case.setting, stack.is_ompio))
     return {**variables_of(case.setting), **hints.environment}
 
 
-def words_of(stack: Candidate, case: Case, folder: Path) -> list[str]:
+def words_of(stack: Candidate, case: PlannedRun, folder: Path) -> list[str]:
     call = case.call
     words = [call.pattern, *case.options, "--method", call.method, *call.words]
     if call.served:
@@ -60,7 +60,7 @@ def words_of(stack: Candidate, case: Case, folder: Path) -> list[str]:
     return [*words, "--repeat", str(REPEATS), "--seed", str(case.seed), "--dir", str(folder)]
 
 
-def again(stack: Candidate, case: Case, base: Path) -> str:
+def again(stack: Candidate, case: PlannedRun, base: Path) -> str:
     ours = kernels.variables()
     values = {k: v for k, v in stack.variables.items() if k not in ours} | environment(stack, case)
     words = [f"{key}={value}" for key, value in values.items()]
@@ -79,7 +79,7 @@ def judge(done: Ended) -> tuple[str, str]:
     return outcome, done.why
 
 
-def execute(stack: Candidate, case: Case, base: Path, guard: Guard | None = None) -> Record:
+def execute(stack: Candidate, case: PlannedRun, base: Path, guard: Guard | None = None) -> Record:
     """Run it below `base`. Returns the record for the certificate."""
     with own_folder(base) as folder:
         (folder / "data").mkdir()
@@ -159,13 +159,13 @@ class Queue:
 
     def __init__(self, stack: Candidate, fs: Sequence[str], seed: int, known: Runs) -> None:
         self.stack, self.known = stack, known
-        self.planned: Iterator[Case] = plan.cases(stack, fs, seed)
-        self.waiting: deque[Case] = deque()
+        self.planned: Iterator[PlannedRun] = plan.cases(stack, fs, seed)
+        self.waiting: deque[PlannedRun] = deque()
         self.looked_after: set[tuple[Any, ...]] = set()
         self.made: Counter[str] = Counter()
         self.kinds: Counter[tuple[Any, ...]] = Counter()
 
-    def next(self) -> Case:
+    def next(self) -> PlannedRun:
         while True:
             after = self.made["after"] < SHARE * (self.made.total() + 1)
             extra = bool(self.waiting) and after
@@ -176,7 +176,7 @@ class Queue:
                 return case
             self.look(case, record)
 
-    def look(self, case: Case, record: Record) -> None:
+    def look(self, case: PlannedRun, record: Record) -> None:
         """Queue its follow-ups, at most LOOKED times for each method and kind of failure."""
         kind = (case.call.method, case.call.mode, case.setting.get("io"), record["outcome"])
         if record["outcome"] not in BAD or case.why != "plan" or case.cell in self.looked_after:
