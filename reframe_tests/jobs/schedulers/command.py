@@ -62,10 +62,10 @@ class CommandScheduler(Templated, sched.JobScheduler):
         words = [*self.submit_command, job.script_filename]
         done = self.ask(words)
         if done.returncode:
-            raise JobSchedulerError(f"{quoted(words)} failed: {both(done)}")
+            raise JobSchedulerError(f"{shlex.join(words)} failed: {both(done)}")
         found = self.submitted.search(done.stdout + done.stderr)
         if not found:
-            raise JobSchedulerError(f"{quoted(words)}: no job id in {both(done)}")
+            raise JobSchedulerError(f"{shlex.join(words)}: no job id in {both(done)}")
         job._jobid = found[1]
         job._submit_time = time.time()
 
@@ -73,7 +73,7 @@ class CommandScheduler(Templated, sched.JobScheduler):
         words = [*self.cancel_command, job.jobid]
         done = self.ask(words)
         if done.returncode:
-            raise JobSchedulerError(f"{quoted(words)} failed: {both(done)}")
+            raise JobSchedulerError(f"{shlex.join(words)} failed: {both(done)}")
 
     def wait(self, job: Any) -> None:
         while not self.finished(job):
@@ -115,9 +115,9 @@ class CommandScheduler(Templated, sched.JobScheduler):
     def ask(self, words: list[str]) -> Any:
         """Run a command; its status is up to the caller. A missing one is named."""
         try:
-            return osext.run_command(quoted(words), timeout=self._submit_timeout)
+            return osext.run_command(shlex.join(words), timeout=self._submit_timeout)
         except (SpawnedProcessError, OSError) as error:
-            raise JobSchedulerError(f"{quoted(words)}: {error}") from None
+            raise JobSchedulerError(f"{shlex.join(words)}: {error}") from None
 
 
 def give_up(scheduler: Any, job: Any, problem: str) -> None:
@@ -127,10 +127,6 @@ def give_up(scheduler: Any, job: Any, problem: str) -> None:
     except ReframeError as error:
         problem += f"; and it could not be cancelled: {error}"
     job._exception = JobError(problem, job.jobid)
-
-
-def quoted(words: list[str]) -> str:
-    return " ".join(shlex.quote(word) for word in words)
 
 
 def both(done: Any) -> str:
