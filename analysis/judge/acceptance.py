@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""acceptance.yaml: the criteria that a machine must meet, and whether a session meets them.
-
-A row for each test case with a bound. A case that failed, is missing or was not verified is not
-met (docs/analysis.md).
-"""
+"""acceptance.yaml: the criteria that a machine must meet, and whether a session meets them."""
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
@@ -59,8 +55,7 @@ class Bound(Limit):
 
 @dataclass(frozen=True)
 class Case:
-    """`where`: --where keys with their allowed values. `jobs`, `repeats`: the fewest per test
-    case."""
+    """`where`: --where keys with their allowed values. `jobs`, `repeats`: the fewest per case."""
 
     name: str
     where: Mapping[str, Sequence[str]]
@@ -316,8 +311,7 @@ def _skipped(connection: Any, case: Case, session: Where) -> str:
 
 
 def _lost(connection: Any, case: Case, session: Where, states: str) -> list[Row]:
-    """Test cases with runs in these states. A run without a document matches any key that only a
-    document would have."""
+    """Test cases with runs in these states. Without a document any of its keys may match."""
     asked: list[Row] = []
     for where in _both_wheres(case):
         chosen = Where(session.sql.replace(store.GOOD, "true"), session.values).also(states)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The fastest call measured for a pattern, its gain over a default, and its settings as files that
-the libraries read."""
+"""The fastest call measured for a pattern, its gain over a default, and its settings as files."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -89,8 +88,7 @@ def _speed(row: Row) -> float:
 
 
 def rank(group: Sequence[Row], default: str) -> list[Row]:
-    """Fastest first, then by median, but none above a decidedly faster one; each with its gain over
-    the default."""
+    """Fastest first, but none above a decidedly faster one; each with its gain over the default."""
     ordered = [fastest(group, default)]
     rest = sorted((row for row in group if row is not ordered[0]), key=_speed, reverse=True)
     while rest:

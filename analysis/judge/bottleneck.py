@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What limited a run: its phases, its slowest process, the layers of its trace, its calls.
-
-Each cause has an upper bound of the time it explains, and evidence. Causes overlap: a straggler's
-calls may also be small. Without a trace only the result document is examined.
-"""
+"""What limited a run: its phases, its slowest process, the layers of its trace, its calls. Each
+cause has an upper bound of the time it explains; causes overlap."""
 
 import math
 import statistics
@@ -346,8 +343,7 @@ class Loaded:
 
 
 def load(folder: Path) -> Loaded:
-    """The document, and the trace if there is one. Raises AnalysisError for a run without
-    results."""
+    """The document, and the trace if there is one. Raises AnalysisError."""
     document = finished(folder)
     if not document["samples"]:
         why = document["error"] or document["status"]

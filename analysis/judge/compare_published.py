@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Published numbers beside runs: the conditions of both, and how they differ.
-
-The machines differ, so there is never a verdict. A ratio is given only if the run has the published
-size (scale and processes). The shape of a table compares at any size: each number relative to the
-table's best.
-"""
+"""Published numbers beside runs: the conditions of both, and how they differ. Never a verdict, and
+a ratio only at the published size. The shape of a table compares at any size."""
 
 import math
 import statistics

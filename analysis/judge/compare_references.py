@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs compared with the practical peak, a site's reference, or a published number
-(compare_published.py)."""
+"""Runs compared with the practical peak, a site's reference, or a published number."""
 
 from typing import Any
 

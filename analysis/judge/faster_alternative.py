@@ -24,8 +24,7 @@ COLUMNS = (
 
 @dataclass
 class Alternative:
-    """`words`: of iokernel. `seconds`: of writing or reading, by round. `why`: it was left out, or
-    is wrong."""
+    """`words`: of iokernel. `seconds`: by round. `why`: it was left out, or is wrong."""
 
     name: str
     words: list[str]

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The findings of one session: the fastest call of each pattern on each file system, which stack is
-faster where, what is far below the peak, and what is undecided and why."""
+"""The findings of one session: the fastest calls, which stack is faster, what is undecided."""
 
 from collections.abc import Sequence
 from contextlib import suppress

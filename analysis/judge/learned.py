@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A baseline learned from a system's own history: what to expect of the next night.
-
-The bounds of a case are a prediction interval for one job of a new night
-(statistics/prediction.py). One job per night counts, so that the spread is the one between nights.
-"""
+"""A baseline learned from a system's own history: prediction intervals for one job of a new night.
+One job per night counts, so that the spread is the one between nights."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,8 +23,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Baseline:
-    """`sessions`: the source, oldest first; `rate`: how often each reference fails without
-    cause."""
+    """`sessions`: the source, oldest first; `rate`: of each reference's failures without cause."""
 
     name: str
     learned: list[Row]

@@ -24,8 +24,7 @@ Pair = tuple[Group, Group]
 
 @dataclass(frozen=True)
 class Sides:
-    """What A and B are called, the command that runs more pairs of them (empty: there is none),
-    and the seconds that a job takes."""
+    """A's and B's names, the command that runs more pairs (or empty), and the seconds of a job."""
 
     a: str
     b: str
@@ -49,8 +48,7 @@ def evidence(both: Sequence[Pair]) -> list[gate.Evidence]:
 
 
 def by_case(both: Sequence[Pair]) -> list[gate.Evidence]:
-    """The same with one ratio for all that was measured in the same jobs, such as writes and reads:
-    what chance does to these jobs it does to both."""
+    """With one ratio for all that was measured in the same jobs, such as writes and reads."""
     found: dict[object, list[gate.Evidence]] = {}
     for (a, _), one in zip(both, evidence(both), strict=True):
         found.setdefault(a.case, []).append(one)

@@ -20,8 +20,7 @@ COLLECTIVE = ("hdf5", "cgns", "pnetcdf", "netcdf4", "mpiio")
 
 @dataclass(frozen=True)
 class Run:
-    """Selects the same case again. `test`: the class; `fs`, `scale`, `stack`: empty if the run's
-    folder does not say."""
+    """Selects the same case again. `fs`, `scale`, `stack`: empty if the folder does not say."""
 
     test: str
     fs: str
@@ -81,8 +80,7 @@ def first(
 def foremost(
     found: Iterable[tuple[Facts, Sequence[Cause]]], direction: Direction, decided: bool
 ) -> Cause | None:
-    """None if a repeat was too short. Unless the share of the peak is `decided`, nothing that
-    follows from the peak."""
+    """None if a repeat was too short; nothing by the peak unless its share is `decided`."""
     causes = (
         cause for one, of in found if one.direction == direction and one.shortest >= SHORT
         for cause in of if decided or cause.kind not in BY_PEAK

@@ -30,8 +30,7 @@ CALL = "concat(method, CASE WHEN mode = '' THEN '' ELSE ':' END, mode)"
 
 @dataclass(frozen=True)
 class Group:
-    """One side's results for one case. `jobs`: each job's median, oldest first. `middle`: the
-    median of all values."""
+    """One side's results for one case. `jobs`: medians, oldest first. `middle`: of all values."""
 
     case: tuple[Any, ...]
     side: int
@@ -150,8 +149,7 @@ _IMPLIED = {"io_processes": ("processes",), "metadata": ("mode",), "fs_type": ("
 
 
 def case_columns(by: Sequence[str], with_mode: bool) -> list[str]:
-    """SQL of the columns that must match. `by`: what the sides differ in; `with_mode`: in the mode
-    too."""
+    """SQL of the columns that must match. `by`: what the sides differ in; `with_mode`: also."""
     fixed = (*SCHEMA, *WAYS, *versions.names())
     parameters = [key for key in by if key not in fixed]
     left_out = {*by, *(["mode"] if with_mode else []), *(["hints"] if parameters else [])}

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each method's share of the practical peak, and why a share may exceed 100 %.
-
-A share is of the session's peak (session/peaks.py), so only a case that beat it exceeds 100 %.
-"""
+"""Each method's share of the session's peak (session/peaks.py), and why it may exceed 100 %."""
 
 from collections.abc import Sequence
 from typing import Any

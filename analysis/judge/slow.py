@@ -32,8 +32,7 @@ PAIRED = {"ost": "comparisons of equal files, one on each"}
 
 
 def chance(times: int, rounds: int, members: int, questions: int = 1) -> float:
-    """An upper bound of the probability that in any of the questions one of equal `members` is the
-    slowest at least so many times."""
+    """Of so often a slowest one of equal `members` in any of the questions: an upper bound."""
     ways = sum(math.comb(rounds, k) * (members - 1) ** (rounds - k)
                for k in range(times, rounds + 1))  # fmt: skip
     return min(1.0, float(members * questions * ways / members**rounds))
