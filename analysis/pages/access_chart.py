@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Charts of file accesses over time and over a file's bytes; several traces share the axes.
-
-Accesses are snapped to a grid, and those that touch become one mark, so a page of 10^7 accesses is
-no larger than one of a few thousand. Coordinates are in units of 1/GRID of an axis."""
+Accesses are snapped to a grid, in units of 1/GRID, so a page of 10^7 is no larger."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence

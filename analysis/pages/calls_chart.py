@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pictures of what the calls of a trace did: percentiles, which process was slow, what moved when.
-Pictures of processes and time are as wide as there is room (access_chart.Picture)."""
+"""Pictures of what the calls of a trace did: percentiles, which process was slow, what moved."""
 
 import math
 import statistics

@@ -52,8 +52,7 @@ def themed(plot: alt.TopLevelMixin) -> dict[str, Any]:
 
 
 def themed_svg(plot: dict[str, Any]) -> str:
-    """A Vega-Lite specification as an SVG element; the page's style sheet sets its greys. A mark's
-    description becomes its tooltip."""
+    """A Vega-Lite specification as an SVG element. A mark's description becomes its tooltip."""
     svg = _with_titles(str(vl_convert.vegalite_to_svg(plot)))
     for name, colour in GREYS.items():
         svg = svg.replace(f'"{colour}"', f'"var(--{name}, {colour})"')
@@ -70,8 +69,7 @@ def panel_title(text: str | list[str]) -> alt.Title:
 
 @dataclass(frozen=True)
 class Panels:
-    """`colours`: what the legend says; the panels' own legends are for pictures. `dashes`: the
-    same of kinds of lines, in Vega's order."""
+    """`colours`: what the legend says. `dashes`: the same of kinds of lines, in Vega's order."""
 
     panels: Sequence[Any]
     colours: Mapping[str, str] = field(default_factory=dict)

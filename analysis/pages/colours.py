@@ -21,8 +21,7 @@ _LIGHT = (0.35, 0.62, 0.48)  # neighbours on the circle also differ in this
 
 
 def of_names(names: Iterable[str]) -> dict[str, str]:
-    """The colours of these names, in their order. Beyond the palette, colours are taken from the
-    hue circle."""
+    """The colours of these names; beyond the palette, from the hue circle."""
     known = list(dict.fromkeys(names))
     found = list(PALETTE[: len(known)])
     turn = 0

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables on the terminal: numbers right-aligned, never wider or longer than the terminal.
-
-Values shared by all rows are printed once, above. Long text wraps. If that is not enough, the
-columns that identify a row are joined; then others are dropped and named below the table.
-"""
+"""Tables on the terminal, never wider than it: values shared by all rows are printed once, above;
+then long text wraps, columns are joined, and others are dropped and named below."""
 
 import re
 import sys

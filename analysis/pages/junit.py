@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A session as JUnit XML for CI systems: a suite for each stack, and one for acceptance criteria.
-
-ReFrame's `--report-junit` reports its own verdicts. Here the result documents decide, and a skipped
-case gives its reason.
-"""
+"""A session as JUnit XML: a suite for each stack, and one for acceptance criteria. Unlike with
+ReFrame's `--report-junit` the result documents decide."""
 
 from collections.abc import Sequence
 from itertools import groupby

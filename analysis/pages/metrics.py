@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A session as metrics for Prometheus, read directly or through node_exporter's textfile collector.
-All are gauges without time stamps, so both text formats apply."""
+"""A session as gauges for Prometheus, read directly or through node_exporter."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The terminal. All output goes through here: a name may hold control sequences, or what `rich`
-takes for markup."""
+"""The terminal. All output goes through here: names may hold control sequences or markup."""
 
 import sys
 

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A traced run as a timeline in the Trace Event Format, which Perfetto (ui.perfetto.dev) and
-Chrome's chrome://tracing open.
-
-The phases of each repeat, and each access (`dxt`), else what each process moved in each interval.
-"""
+"""A traced run as a timeline in the Trace Event Format (ui.perfetto.dev): phases, and each access
+(`dxt`), else what each process moved in each interval."""
 
 from collections.abc import Iterator
 from itertools import zip_longest

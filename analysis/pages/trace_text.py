@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A traced run, or a log alone, as tables and sentences, the same on the terminal and the
-page."""
+"""A traced run, or a log alone, as tables and sentences, for terminal and page."""
 
 import statistics
 from collections.abc import Iterator, Sequence
@@ -216,8 +215,7 @@ def _layer_row(layer: seconds.Layer) -> tuple[str, ...]:
 
 
 def _slowest(layer: seconds.Layer) -> str:
-    """Who took longest: of those whose seconds are known, or in a file of which the log has the sum
-    of all and names the slowest."""
+    """Who took longest, of those whose seconds are known, or as a file's record names it."""
     own, one = layer.slowest, layer.together
     if one and (own is None or own[1] < one.slowest[1]):
         (slow, most), (fast, least) = one.slowest, one.fastest

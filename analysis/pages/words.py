@@ -86,8 +86,7 @@ def stretches(length: int, most: int) -> list[tuple[int, int]]:
 
 
 def value_text(value: object) -> str:
-    """One value as text: numbers with three significant digits, a dash for None, a tuple as
-    several lines."""
+    """A value as text: three significant digits, a dash for None, a tuple as lines."""
     if value is None or value in ("", ()):
         return "-"
     if isinstance(value, tuple):
