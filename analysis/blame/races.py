@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What unordered pairs mean: which read-modify-write covered whose bytes, who overwrote whom, and
-who touched a byte."""
+"""What unordered pairs mean: which read-modify-write covered whose bytes, who overwrote whom."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -52,8 +51,7 @@ class Races:
 
 @dataclass
 class Blame:
-    """`order`: what ordered the accesses. `whole`: False if there are more races than were
-    examined."""
+    """`order`: what ordered the accesses. `whole`: False if not all races were examined."""
 
     traced: Traced
     order: Order
@@ -79,8 +77,7 @@ class Blame:
         return self.races.take(self.races.kind != NO_ORDER_SEEN)
 
     def file(self, path: str) -> int:
-        """A file's number, by its path or its name. `AnalysisError` if the trace has no such
-        file."""
+        """A file's number, by its path or its name. Raises AnalysisError."""
         files = self.traced.files
         if path in files:
             return files.index(path)
@@ -179,8 +176,7 @@ def _around(traced: Traced, modified: Numbers, a: Numbers, b: Numbers) -> NDArra
 
 
 def of_library(blame: Blame) -> bool | None:
-    """Is every race below MPI-IO, with the program's own calls ordered? None: the trace does not
-    say which bytes those calls moved."""
+    """Is every race below MPI-IO, with the program's own calls ordered? None: unknown."""
     rows = blame.traced.accesses
     above = blame.races.take(rows["layer"][blame.races.a] == MPIIO)
     if len(above):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""All pairs of overlapping accesses by different processes of which one writes: a sweep over the
-extents of each file."""
+"""All pairs of overlapping accesses by different processes of which one writes, by a sweep."""
 
 from dataclasses import dataclass
 

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads a Darshan log in a separate process (reader.py): Darshan's library may crash or hang on a
-bad one.
-
-One JSON document on stdout; exit status 3 and one line on stderr if the log is unusable.
-"""
+"""Reads a Darshan log in a separate process (reader.py): Darshan's library may crash or hang. One
+JSON document on stdout; exit status 3 and one line on stderr if the log is unusable."""
 
 import ctypes
 import json

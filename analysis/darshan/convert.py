@@ -95,8 +95,7 @@ def _put_head(handle: int, processes: Sequence[RawProcess]) -> object:
 
 
 def _mounts(paths: Iterable[str]) -> ctypes.Array[native.Mount]:
-    """The mounts of the paths, longest first as in Darshan. At least one: without any, the log
-    loses the command."""
+    """The mounts of the paths, longest first. At least one: else the log loses the command."""
     lines = [line.split()[:3] for line in Path("/proc/mounts").read_text().splitlines()]
     where = {mount: kind for _, mount, kind in lines}
     used = {
@@ -124,8 +123,7 @@ def _name_list(names: dict[int, bytes]) -> tuple[ctypes.Array[native.NameNode], 
 
 
 def _files(processes: Sequence[RawProcess]) -> Files:
-    """For each module and file, the records of all ranks. What a process started (a forked child,
-    another program) counts as its own work."""
+    """For each module and file, the records of all ranks; a child's count as its parent's."""
     start = min(process.start for process in processes)
     found: Files = defaultdict(list)
     for process in processes:

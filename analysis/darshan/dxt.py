@@ -24,8 +24,7 @@ MOST_EMPTY = 10**6  # records; more would be damage
 
 @dataclass(frozen=True)
 class Block:
-    """One process's accesses to one file through one module: so many `writes`, then reads. An
-    offset may be UNKNOWN."""
+    """One process's accesses to a file through a module: so many `writes`, then reads."""
 
     module: str
     file: int

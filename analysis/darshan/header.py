@@ -69,8 +69,7 @@ class Header:
         )
 
     def pieces(self, module: int) -> Iterator[bytes]:
-        """A module's bytes, in parts. Each process compressed its own: one stream after the
-        other."""
+        """A module's bytes, in parts: each process compressed its own."""
         offset, length = self.places[module]
         if self.compression != ZLIB:
             raise BrokenLogError(f"{self.log}: compressed in way {self.compression}, not by zlib")

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Darshan's own C library, of iogauge's wheel or of `darshan`'s, through ctypes.
-
-The wheel's Python side loads pandas and matplotlib, a second per test; this loads only the library.
-It crashes or hangs on some damaged logs, so it is only used in a child process (child.py).
-"""
+"""Darshan's own C library, through ctypes: the wheel's Python side takes a second to load. It
+crashes or hangs on some damaged logs, so it is only used in a child process (child.py)."""
 
 import ctypes
 import functools

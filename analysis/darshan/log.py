@@ -110,11 +110,8 @@ def read_log(
     ids: bool = False,
     seconds: float | None = None,
 ) -> Log:
-    """Read `log`; with `convert`, a folder of the embedded recorder's traces, write it first.
-
-    `UnreadableLogError`: it is unusable, the reader crashed, or took longer than `seconds`
-    (default: by its size).
-    """
+    """Read `log`; with `convert`, a folder of traces, write it first. Raises UnreadableLogError,
+    also after `seconds` (default: by its size)."""
     if convert is None and not log.is_file():
         raise UnreadableLogError(f"{log}: expected a Darshan log, found none")
     sources = list(convert.iterdir()) if convert and convert.is_dir() else [log]

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What other programs make of a log: PyDarshan's summary page, and Drishti's advice, if installed.
-Both crash or hang on some logs; the result then says so."""
+"""Without negative times, which old runtimes (3.1, 3.2) left."""
 
 import subprocess
 import sys
@@ -16,8 +15,7 @@ SECONDS = 50.0
 
 @dataclass(frozen=True)
 class Others:
-    """`summary`: PyDarshan's page. `advice`: Drishti's output. `problems`: why one of them is
-    missing, one per line."""
+    """`summary`: PyDarshan's page. `advice`: Drishti's output. `problems`: why one is missing."""
 
     summary: Path | None = None
     advice: str = ""

@@ -62,8 +62,7 @@ class RawRecord:
 
 @dataclass
 class RawView:
-    """A file view, in bytes: `pieces` (offset, length) from the displacement on, repeated every
-    `extent`. No piece: unknown."""
+    """A file view, in bytes: `pieces` from the displacement on, every `extent`. None: unknown."""
 
     displacement: int
     extent: int

@@ -31,8 +31,7 @@ MOST = 2**16  # bytes of a request
 
 
 class Reader:
-    """Such a process, started on first use, and again after it ended. `owner`: the process it
-    belongs to; a fork of that needs its own."""
+    """Such a process, started on first use, and again after it ended. `owner`: whose it is."""
 
     def __init__(self, python: str, owner: int) -> None:
         self.python, self.owner = python, owner
@@ -42,8 +41,7 @@ class Reader:
         atexit.register(self.end)
 
     def read(self, asked: Mapping[str, Any], seconds: float) -> subprocess.CompletedProcess[str]:
-        """What `child.main` does with these arguments, with the outcome of a separate process.
-        Raises subprocess.TimeoutExpired."""
+        """What `child.main` does with these arguments. Raises subprocess.TimeoutExpired."""
         with (
             self.lock,
             os.fdopen(os.memfd_create("out"), errors="replace") as out,

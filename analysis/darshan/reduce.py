@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Several processes' records of one file merged into one, as Darshan's runtime does for a shared
-file.
-
-Pure. Rules go by the counters' names without their module's prefix.
-"""
+"""Several processes' records of one file merged into one, as Darshan's runtime does. Pure. Rules go
+by the counters' names without their module's prefix."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

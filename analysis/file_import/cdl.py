@@ -111,8 +111,7 @@ class _Reader:
             self.by_name[name] = made
 
     def types(self, text: str) -> str:
-        """Parses the section of types; returns the rest. Variables of enums and the like are
-        rejected later."""
+        """Parses the section of types; returns the rest. Enums and the like are rejected later."""
         while True:
             found, other = COMPOUND.match(text), OTHER_TYPE.match(text)
             if found:
@@ -168,8 +167,7 @@ class _Reader:
 
 
 def read(text: str, source: str) -> Like:
-    """`source`: the name in messages. `CannotLikeError` for text that is not CDL, or has groups or
-    its own types."""
+    """`source`: the name in messages. Raises `CannotLikeError`."""
     head = HEAD.match(text)
     if not head:
         raise CannotLikeError(

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A CGNS file on HDF5: the arrays of its zones, and the role of each.
-
-A CGNS node is a group with its kind in the attribute `label` and its array in a data set " data"
-(CGNS SIDS File Mapping Manual, HDF5). Zones count from 0 in the order of their names.
-"""
+"""A CGNS file on HDF5: the arrays of its zones, and the role of each. A node is a group with its
+kind in the attribute `label` and its array in a data set " data" (SIDS File Mapping Manual)."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

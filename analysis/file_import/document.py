@@ -50,8 +50,7 @@ class Member:
 
 
 class Place(NamedTuple):
-    """An array in a mesh. `role`: a word of kernels/patterns/file_schema.c. `node`: its name there;
-    for a connectivity, its section's name."""
+    """An array in a mesh. `role`: of kernels/patterns/file_schema.c. `node`: its name there."""
 
     zone: str
     role: str
@@ -60,8 +59,7 @@ class Place(NamedTuple):
 
 @dataclass
 class Variable:
-    """`filters`: names and levels (kernels/base/filters.def). `cannot`: content that no pattern can
-    hold, as text."""
+    """`filters`: names and levels (filters.def). `cannot`: content that no pattern can hold."""
 
     name: str
     type: str

@@ -21,8 +21,7 @@ STEPS = {
 
 @dataclass(frozen=True)
 class Period:
-    """A file is open from one phase to another; in calls of a single process, from its first access
-    there to its last. `flush`: it is flushed at the end."""
+    """A file is open from one phase to another. `flush`: it is flushed at the end."""
 
     file: int
     first: int
@@ -171,8 +170,7 @@ def _others(
 
 
 def moved_extents(rows: NDArray[np.void], phase: NDArray[np.int64], way: int) -> NDArray[np.void]:
-    """File, phase, start and end of what a process read (`way` READ) or wrote, with touching
-    extents merged."""
+    """File, phase, start and end of what a process read or wrote; touching extents are merged."""
     which = (rows["write"] == way) & (rows["length"] > 0)
     out = np.empty(
         int(which.sum()), [("file", "<u4"), ("phase", "<u4"), ("start", "<i8"), ("end", "<i8")]

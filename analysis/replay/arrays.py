@@ -37,8 +37,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Run:
-    """`length` bytes from `start` on, repeated `counts[i]` times in steps of `steps[i]`, smallest
-    steps first."""
+    """`length` bytes from `start` on, repeated `counts[i]` times in steps of `steps[i]`."""
 
     rank: int
     start: int
@@ -53,8 +52,7 @@ class Run:
 
 
 def runs_of(rank: int, start: Numbers, end: Numbers) -> list[Run] | None:
-    """Nested strided runs of one process's extents, which are sorted and do not touch. None if
-    there are too many."""
+    """Nested strided runs of sorted extents that do not touch; None if there are too many."""
     table = np.stack([start, end - start], axis=1)  # start, length, then steps and counts
     for _ in range(MOST_DIMS - 1):
         grouped = _group(table)

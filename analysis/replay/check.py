@@ -27,8 +27,7 @@ class Sums:
 
 @dataclass(frozen=True)
 class PhaseTime:
-    """Seconds in calls that move data, of the process that took longest, in the log and in the
-    replay; whole: from the begin of the first call to the end of the last."""
+    """Seconds of the process that took longest, in log and replay; whole: from begin to end."""
 
     number: int
     calls: int
@@ -67,8 +66,7 @@ class Comparison:
 
 
 def load(planned: Path, log: Path, replay: Path, key: str = "name") -> tuple[Trace, Trace]:
-    """The log and a replay of its schedule, both with the schedule's files in its order. `key`: of
-    the schedule, what the replay calls them."""
+    """The log and a replay of its schedule, both with its files in order. `key`: its names."""
     header = schedule.read_header(planned)
     levels = [str(one["level"]) for one in header["files"]]
     found = []

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sweeps over the bytes of a file: what several processes write at once, and what is read before it
-is written."""
+"""Sweeps over a file's bytes: what several processes write, and what is read before."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -59,8 +58,7 @@ def _apart(moved: Moved) -> tuple[Moved, int]:
 
 
 def of_several(start: Numbers, end: Numbers, rank: Numbers) -> NDArray[np.bool_]:
-    """Which extents, sorted by start, connect with some of another process's: only those can
-    overlap one."""
+    """Which extents, sorted by start, connect with some of another process's."""
     last = np.maximum.accumulate(end)
     new = np.concatenate(([True], start[1:] >= last[:-1]))
     first = np.flatnonzero(new)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The program's own MPI-IO calls, from the embedded recorder's traces: views, offsets, and which
-calls were collective."""
+"""The program's own MPI-IO calls, from the recorder's traces: views, offsets, collectives."""
 
 import re
 from collections import defaultdict
@@ -353,8 +352,7 @@ def of_process(
 def expand(
     rows: NDArray[np.void], views: Sequence[RawView]
 ) -> tuple[NDArray[np.void], NDArray[np.int64]] | None:
-    """A row per piece of bytes, at its offset in the file, and which access each is of. None: more
-    than MOST_PIECES."""
+    """A row per piece of bytes, at its offset, and its access. None: more than MOST_PIECES."""
     if not rows["view"].any():
         return rows.copy(), np.arange(len(rows))
     index = np.flatnonzero(rows["view"] == 0)

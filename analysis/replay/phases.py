@@ -76,8 +76,7 @@ class Phases:
 
 
 def find(trace: Trace, gap: float = GAP) -> Phases:
-    """A common pause is a pause of each process: shorter ones are closed process by process, so
-    that many accesses become few stretches of work."""
+    """A common pause is one of each process: shorter ones are closed process by process."""
     short = gap * BETWEEN_DIRECTIONS
     none = np.empty(0)
     start, end = none, none
@@ -109,8 +108,7 @@ def find(trace: Trace, gap: float = GAP) -> Phases:
 
 
 def _around(trace: Trace) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The last call before each barrier ended, and the first after it began. Barriers inside calls
-    are the library's."""
+    """The last call before each barrier ended, and the first after it began."""
     at = np.unique(trace.meetings)
     before, after = np.full(len(at), -np.inf), np.full(len(at), np.inf)
     for rank in range(trace.processes if len(at) else 0):

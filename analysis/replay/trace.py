@@ -57,8 +57,7 @@ class TracedFile:
 
 @dataclass
 class Trace:
-    """`accesses`: of each process, by time. `said`: what is missing or inferred. `meetings`: as in
-    Own."""
+    """`accesses`: of each process, by time. `said`: missing or inferred. `meetings`: as in Own."""
 
     path: Path
     log: Log

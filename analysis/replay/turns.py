@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where every process changes from writing to reading, or back: they are assumed to have
-synchronized there."""
+"""Where every process changes from writing to reading, or back: there they synchronized."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,8 +25,7 @@ class Turns:
 
 
 def find(accesses: Sequence[NDArray[np.void]]) -> Turns | None:
-    """Nothing if fewer than two processes do anything, or if they do not turn equally often and in
-    the same direction."""
+    """Nothing for fewer than two processes, or if they do not turn equally often."""
     ended: list[NDArray[np.float64]] = []
     began: list[NDArray[np.float64]] = []
     first: set[int] = set()

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a trace's program wrote, as arrays of boxes, for `iokernel extents` and any method
-(kernels/patterns/extents.c defines the file)."""
+"""What a trace's program wrote, as arrays of boxes, for `iokernel extents`."""
 
 import json
 import re
@@ -33,8 +32,7 @@ ByRank = dict[int, tuple[Numbers, Numbers]]
 
 @dataclass
 class WhatIf:
-    """`steps`: dumps of this shape. `blocks`: how many arrays are block decompositions; the others
-    are bytes with a list of extents per process."""
+    """`steps`: dumps of this shape. `blocks`: how many arrays are block decompositions."""
 
     arrays: list[tuple[str, Array]]
     steps: int
