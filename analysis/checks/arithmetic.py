@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Are a result document's figures consistent? Pure functions.
-
-Each bandwidth is its bytes over its seconds, each direction's seconds sum its phases, and each
-figure of the summary is the samples' median (docs/result-format.md).
-"""
+"""Are a result document's figures consistent: bandwidths, sums of phases, medians? Pure."""
 
 import math
 from collections.abc import Callable, Iterator

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Does a result agree with the files that the recorder writes beside its trace (kernels/recorder:
-planted.c, hints.c, operations.c, storage.c)?"""
+"""Does a result agree with the files that the recorder writes beside its trace?"""
 
 from __future__ import annotations
 

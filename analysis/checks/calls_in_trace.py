@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Were the data moved by the method and mode of the result? What a trace must show for each, and
-the check. Pure functions; counters are Darshan's."""
+"""Were the data moved by the method and mode of the result? Pure; counters are Darshan's."""
 
 from __future__ import annotations
 

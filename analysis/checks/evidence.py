@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A result document checked against outside evidence: the harness's clock, and the storage. (For
-the trace see evidence_of_trace.py.)
-
-Pure functions. All comparisons of times are one-sided: load can lengthen the time between two
-readings of a clock, never shorten it, so an honest run passes on any machine.
-"""
+"""A result document checked against the harness's clock and the storage. Pure. All comparisons of
+times are one-sided: load can lengthen the time between two readings, never shorten it."""
 
 from collections import defaultdict
 from collections.abc import Iterator

@@ -63,8 +63,7 @@ def against_the_trace(
 
 
 def _trace_times(document: Json, log: Log, outside: Outside | None) -> Iterator[str]:
-    """A trace of another day; phases outside it. (The start recorded by Darshan's runtime is later
-    than the zero of its times.)"""
+    """A trace of another day; phases outside it."""
     if outside and not outside.clock_was_set:
         slack = SECONDS if outside.local else SKEW
         if not outside.begin - slack <= log.start <= outside.end + slack:
@@ -274,8 +273,7 @@ def _unflushed(
     repeats: int,
     syncs: Counter[str] | None = None,
 ) -> Iterator[str]:
-    """Each written file must be flushed in each repeat, by fsync or one of `syncs`; emptying caches
-    uses another call (fdatasync)."""
+    """Each written file must be flushed in each repeat; emptying caches uses fdatasync."""
     sides = [sample["write"] for sample in document["samples"] if sample["write"]]
     said = document["asked"]["fsync"] and all("flush" in side["phases"] for side in sides)
     for file in files if said else ():

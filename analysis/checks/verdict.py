@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Is a run right? Checks a result document (docs/result-format.md) against the test's request and
-against evidence from outside the kernel (evidence.py; for the trace, evidence_of_trace.py).
-
-Pure functions on plain values, without ReFrame, so that a test can pass any document.
-"""
+"""Is a run right? Checks a result document against the test's request and against evidence from
+outside the kernel. Pure functions on plain values, without ReFrame."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping

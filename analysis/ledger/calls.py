@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long single calls took, by phase, call and process, and what moved when: of a trace that has
-each access (DXT), so percentiles are exact. Pure."""
+"""How long single calls took, by phase, call and process: exact, of a trace with DXT. Pure."""
 
 from itertools import zip_longest
 from typing import Any, NamedTuple

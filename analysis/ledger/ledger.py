@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The byte ledger of one run: the bytes to be moved, the bytes that each layer moved, and the bytes
-in the files.
-
-Pure: from a result document (docs/result-format.md) and a Darshan log. Bytes everywhere; sums over
-all repeats and processes of the run. The ceilings' files do not count.
-"""
+"""The byte ledger of one run: the bytes to be moved, those that each layer moved, and those in the
+files, over all repeats and processes, without the ceilings' files. Pure."""
 
 import os.path
 from collections import Counter
@@ -127,8 +123,7 @@ class Ledger:
         return next((side for side in self.sides if side.direction == direction), None)
 
     def as_json(self) -> dict[str, Any]:
-        """In the form of ledger.json and `trace --json`; there `other_files` is called `beside`,
-        and `untraced` `otherwise`."""
+        """In the form of ledger.json, which has other names for two keys."""
         data = {_JSON.get(name, name): value for name, value in asdict(self).items()}
         for entry, side in zip(data["sides"], self.sides, strict=True):
             entry["otherwise"] = entry.pop("untraced")
@@ -169,8 +164,7 @@ def make_ledger(document: dict[str, Any], log: Log) -> Ledger:
 
 
 def stored_bytes(document: dict[str, Any]) -> int:
-    """The size of a repeat's payload in the files: smaller if the mode compresses
-    (kernels/base/modes.def)."""
+    """The size of a repeat's payload in the files: smaller if the mode compresses."""
     payload = document["payload"]
     stored = payload.get("stored")
     return int(payload["bytes"] if stored is None else stored)

@@ -109,8 +109,7 @@ def divide(
 
 
 def _spans(document: dict[str, Any]) -> tuple[list[Phase], list[Span]]:
-    """The phases and their spans, by time. Documents from before 2026-11-21 have none, nor has the
-    real ior."""
+    """The phases and their spans, by time. Old documents and the real ior have none."""
     phases: dict[tuple[str, str], Phase] = {}
     spans: list[Span] = []
     for sample in document["samples"]:
@@ -186,10 +185,8 @@ def singly(log: Log, document: dict[str, Any], own: Callable[[str], bool]) -> Si
 
 
 def _bins(log: Log, spans: list[Span], start: float, others: dict[str, Phase]) -> str:
-    """Add each bin of the heat map to a phase; returns the source of the phases.
-
-    A bin belongs to a phase if its neighbours lie in that phase too: each process counts from its
-    own start, so bins of two processes may be off by one. A heat map does not separate files."""
+    """Add each bin of the heat map to a phase; returns the source of the phases. A bin belongs to a
+    phase if its neighbours do too: processes count from their own starts."""
     width = 0.0
     for layer in LAYERS:
         heat = log.heat.get(HEAT[layer])

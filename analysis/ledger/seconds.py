@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the seconds of a log went, by layer and process, when only the log is known. A layer's
-seconds include the layers below it."""
+"""Where the seconds of a log went, by layer (with those below it) and process."""
 
 from collections import defaultdict
 from dataclasses import dataclass

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Does the ledger add up? Pure.
-
-Every byte that one layer moved and another did not must have a cause that the trace shows. The
-bounds come from the cause, they are not a tolerance: sieving and collective buffering read or write
-at most the whole file per process, and a header is small.
-"""
+"""Does the ledger add up? Pure. Every byte that one layer moved and another did not must have a
+cause that the trace shows. The bounds come from the cause, they are not a tolerance."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -50,8 +46,7 @@ class Judgement:
 
 
 def judge(ledger: Ledger) -> Judgement:
-    """The verdict: `inconclusive` if the log lost records; `unbalanced` if a difference has no
-    cause; `explained` if every one has; else `balanced`."""
+    """`inconclusive` if the log lost records, else `unbalanced`, `explained` or `balanced`."""
     if ledger.partial:
         return Judgement("inconclusive", (f"the log is partial: {', '.join(ledger.partial)}",))
     findings = [finding for side in ledger.sides for finding in _findings(ledger, side)]
