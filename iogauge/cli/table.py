@@ -35,18 +35,12 @@ def _rows(name: str) -> list[dict[str, Any]]:
 
 MEASURE, READ, PROGRAM, CENTRE = "measure", "read", "your program", "a centre"
 
-COMMANDS = tuple(
+_ROWS = [
     Command(**{**row, "in_checkout": bool(row["in_checkout"])}) for row in _rows("commands.csv")
-)
-
+]
+COMMANDS = tuple(row for row in _ROWS if row.module)
 # Purpose of verbs that are not commands without a sub-command.
-NESTED = {
-    "site": "descriptions of machines",
-    "stack": "library stacks of this machine",
-    "expect": "expected performance of a system",
-    "bundle": "a session in one verifiable file",
-    "store": "the store of all sessions",
-}
+NESTED = {row.name: row.help for row in _ROWS if not row.module}
 
 # Spellings of 0.2, which answer until 0.4.
 OLD = {row["old"]: row["new"] for row in _rows("renamed.csv")}
