@@ -52,7 +52,6 @@ class Judged:
 
     @property
     def told(self) -> tuple[Finding, ...]:
-        """The cases that decide."""
         return tuple(finding for finding in self.findings if finding.holds is not None)
 
     @property

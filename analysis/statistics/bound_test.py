@@ -115,7 +115,6 @@ def effective_numbers(cases: Sequence[Samples]) -> list[tuple[int, ...]]:
 
 
 def _undecided(case: Samples, worths: Sequence[int], cases: int, rate: float) -> Decision:
-    """How many jobs it takes."""
     word = "pair" if case.pairs else "job"
     fewest = max(case.fewest, _needed(case, cases, rate))
     has = f"{case.count} {word}{'' if case.count == 1 else 's'}"
@@ -133,7 +132,6 @@ def _undecided(case: Samples, worths: Sequence[int], cases: int, rate: float) ->
 
 
 def _needed(case: Samples, cases: int, rate: float) -> int:
-    """The fewest jobs that can decide a case."""
     if not case.base:
         return math.ceil(math.log2(cases / rate))
     return next(n for n in range(1, MOST) if math.comb(2 * n, n) * rate >= cases)

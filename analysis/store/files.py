@@ -80,7 +80,6 @@ def set_aside(store: Path, bad: Bad) -> Path:
 
 
 def remove_remains(store: Path) -> None:
-    """The partial files of killed ingests."""
     folders = [path for name in (RECORDS, MONTHS) for path in (store / name).glob("*/*")]
     for folder in (store, store / SUMS, *folders):
         for path in folder.glob(".*.part"):

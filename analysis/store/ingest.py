@@ -143,7 +143,6 @@ def _values(one: Run) -> Iterator[tuple[str, str, int | None, float]]:
 
 @functools.cache
 def unit_of(quantity: str) -> str:
-    """The unit, from the words of a quantity's name."""
     words = set(quantity.split("_"))
     return next((unit for unit, of in _UNITS.items() if words & of), "1")
 

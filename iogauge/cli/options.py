@@ -36,7 +36,6 @@ def need_checkout(command: str) -> None:
 
 
 def count(text: str) -> int:
-    """A count: 0 or more."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number, 0 or more")
     return int(text)
@@ -55,7 +54,6 @@ def in_path(text: str) -> Path:
 
 
 def in_file(text: str) -> Path:
-    """A file to read, likewise."""
     return _checked(text, "a file", ("a file",))
 
 

@@ -47,7 +47,6 @@ class Bar:
         self.bar.stop()
 
     def at(self, done: float, total: float, text: str) -> None:
-        """Show `text`: what runs now."""
         if not self.bar.tasks:
             self.bar.add_task("")
         self.bar.update(
@@ -74,7 +73,6 @@ class Bar:
         return f"about {clock(max(left, 0))} left"
 
     def say(self, text: str) -> None:
-        """Print a line that stays."""
         if self.live:
             self.bar.console.print(plain_lines(text), markup=False, soft_wrap=True)
         else:

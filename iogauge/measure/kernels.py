@@ -129,7 +129,6 @@ def missing(stack: str) -> str | None:
 
 
 def _run(*words: str) -> None:
-    """Run quietly; the output is shown only on failure."""
     try:
         done = subprocess.run(words, capture_output=True, text=True, check=False)
     except OSError as error:

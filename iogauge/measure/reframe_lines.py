@@ -45,7 +45,6 @@ class Lines:
         self.read.close()
 
     def look(self) -> None:
-        """Read the new lines."""
         if more := self.read.read():
             if self.verbose:
                 print(more, end="", flush=True)
@@ -80,7 +79,6 @@ class Lines:
 
 
 def _why(stage: str, folder: Path) -> str:
-    """The reason, and the log to read."""
     try:
         why = json_file.read(folder / CASE, CASE)["case"]["fail_reason"]
     except (json_file.Unreadable, KeyError, TypeError):

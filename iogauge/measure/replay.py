@@ -174,7 +174,6 @@ class Contest:
         return rounds >= faster.rounds_for(count) and any(one and one.low is None for one in found)
 
     def _round(self, number: int, todo: list[Alternative], order: random.Random) -> None:
-        """Run all once, in random order."""
         order.shuffle(todo)
         for other in todo:
             self.at(self.made, self.total, f"round {number}: {other.title}")

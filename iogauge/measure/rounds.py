@@ -55,7 +55,6 @@ class Candidate:
 
     @property
     def fastest(self) -> str:
-        """The stack on which it writes fastest."""
         return max(self.speeds["write"], key=self.speeds["write"].__getitem__, default="")
 
 

@@ -23,7 +23,6 @@ Figures = dict[str, tuple[float, str]]
 
 
 def figures_of(document: dict[str, Any]) -> Figures:
-    """Everything that the run measured, as name: (value, unit)."""
     known = {**document["summary"], **_stretch_times(document)}
     return {
         name: (value, UNITS.get(name.rpartition("_")[2], "1"))

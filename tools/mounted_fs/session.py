@@ -127,7 +127,6 @@ class Session:
         return None
 
     def unmount_all(self) -> None:
-        """Unmount all; a failed step does not stop the others."""
         while self.mounted:
             kind = self.mounted.pop()
             try:

@@ -105,7 +105,6 @@ def nights(kind: str, generator: np.random.Generator, cases: int, count: int) ->
 
 @functools.cache
 def true_median(kind: str) -> float:
-    """The median of the distribution."""
     if kind in ALIKE:
         jobs = KINDS[kind](np.random.default_rng(0), (20_000, 60))
         return float(np.median(jobs)) if kind == "bursts" else 1.0

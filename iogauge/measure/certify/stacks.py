@@ -124,7 +124,6 @@ class Candidate(Stack):
 
 
 def calls(listing: dict[str, Any]) -> list[Call]:
-    """The calls of the kernels' list that move data."""
     methods = {method["name"]: method for method in listing["methods"]}
     alone = {mode["name"] for mode in listing["modes"] if mode["one_process"]}
     able = [(pair["pattern"], methods[pair["method"]]) for pair in listing["cross"] if pair["ok"]]
