@@ -6,14 +6,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import threading
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from tests.selftest.cases import Subject
+from tests.selftest.gate import Gate
 from tests.selftest.run import PATIENCE, Outcome, Place
 
 SMALL = "64k"  # bytes of a file system that is too small
@@ -46,10 +45,12 @@ def why_not() -> str | None:
     return None if shutil.which("mount") else "mount is not installed"
 
 
-def _run(place: Place, subject: Subject, *more: str) -> Outcome:
+def _run(
+    place: Place, subject: Subject, *more: str, variables: Mapping[str, str] | None = None
+) -> Outcome:
     larger = replace(subject, sizes=LARGER[subject.pattern])
     words = [*OPTIONS, "--json", str(place.document), *more]
-    return place.run(larger.command(place.data, *words))
+    return place.run(larger.command(place.data, *words, variables=variables))
 
 
 def one_of_each(subjects: Iterable[Subject]) -> list[Subject]:
@@ -74,23 +75,13 @@ def read_only(place: Place, subject: Subject) -> Outcome:
 
 def goes_away(place: Place, subject: Subject) -> Outcome:
     """The folder is renamed when the first file is in it: what is open goes on, names do not."""
-    away = place.base / "away"
-    stop = threading.Event()
+    gate = Gate(place.library, place.data)
 
     def take_away() -> None:
-        while not stop.is_set():
-            if any(place.data.iterdir()):
-                place.data.rename(away)
-                return
-            time.sleep(0.0005)
+        place.data.rename(place.base / "away")
 
-    thread = threading.Thread(target=take_away)
-    thread.start()
-    try:
-        outcome = _run(place, subject, "--repeat", "50")
-    finally:
-        stop.set()
-        thread.join()
+    with gate.then(take_away):
+        outcome = _run(place, subject, "--repeat", "3", variables=gate.variables)
     # What was made before the folder went cannot be found by any name.
     outcome.left = []
     return outcome
