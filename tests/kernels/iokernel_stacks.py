@@ -100,11 +100,17 @@ class Stack:
     def iokernel(self) -> Path:
         return self.build / "iokernel"
 
+    def variables(self) -> dict[str, str]:
+        """With a session folder of the run's own: Open MPI's launcher, and the daemon of a run
+        without one, may remove the one that another run has just begun to use."""
+        base = "OMPI_MCA_orte_tmpdir_base"
+        folder = Path(tempfile.mkdtemp(dir=os.environ.get(base)))
+        folder.chmod(0o1777)  # for runs of another user, too
+        return {**kernels.variables(), base: str(folder)}
+
     def environment(self) -> dict[str, str]:
-        """For a run without a launcher. Open MPI's daemon outlives it, and would remove the session
-        folder of the next one."""
-        found, base = {**os.environ, **kernels.variables()}, "OMPI_MCA_orte_tmpdir_base"
-        return {**found, base: tempfile.mkdtemp(dir=found[base])}
+        """For a run without a launcher."""
+        return {**os.environ, **self.variables()}
 
     def alone(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Without a launcher: --list, --plan."""
@@ -126,7 +132,7 @@ class Stack:
         command = [*before, *self.launch, "-n", str(processes), str(program or self.iokernel)]
         command += [*words, *(["--json", str(document)] if document else [])]
         for _ in range(2):
-            variables = {**kernels.variables(), **(environment or {})}
+            variables = {**self.variables(), **(environment or {})}
             done = execute(command, variables, seconds=SECONDS, document=document)
             assert done.status is not None, f"{done.why}: {command}\n{done.stderr}"
             if not crashed_at_the_end(done.stderr):  # which is not the kernel's
