@@ -4,6 +4,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -90,4 +93,18 @@ int io_fail_mpi(io_error *error, const char *call, const char *path, int code) {
 
 int io_fail_library(io_error *error, const char *call, const char *path, const char *message) {
     return io_fail(error, "%s: %s: %s; %s", call, message, path, advice_for(0, 0));
+}
+
+#define SECONDS_TO_BE_READ 10 /* by a launcher that gets little of a busy node, or none */
+
+void io_wait_to_be_heard(void) {
+    const struct timespec moment = {.tv_nsec = 10000000};
+    struct stat out;
+    int unread = 0;
+    bool is_pipe = !fstat(STDERR_FILENO, &out) && S_ISFIFO(out.st_mode);
+    for (int i = 0; is_pipe && i < 100 * SECONDS_TO_BE_READ; i++) {
+        if (ioctl(STDERR_FILENO, FIONREAD, &unread) || !unread) break;
+        nanosleep(&moment, NULL);
+    }
+    sleep(1); /* for what is on its way */
 }

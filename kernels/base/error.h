@@ -23,4 +23,7 @@ int io_fail_errno(io_error *error, const char *call, const char *path, int code)
 int io_fail_mpi(io_error *error, const char *call, const char *path, int code);
 int io_fail_library(io_error *error, const char *call, const char *path, const char *message);
 
+/* Launchers drop output that they have not forwarded when the job ends: waits until stderr is read. */
+void io_wait_to_be_heard(void);
+
 #endif

@@ -21,7 +21,6 @@
 #define STORAGE_ALONE 30 /* times --patience that the node's storage may count as progress of a process */
 #define SECONDS_TO_REMOVE 30
 #define SECONDS_TO_BE_ENDED 5
-#define SECONDS_TO_BE_HEARD 1 /* launchers drop output that they have not forwarded when the job ends */
 
 /* Memory shared by the processes of a node. */
 typedef struct {
@@ -189,7 +188,7 @@ static bool end_job(io_guard *g, const char *elsewhere) {
         g->stop = true; /* stderr is closed */
     if (g->nodes) io_nodes_set_reported(g->nodes);
     if (g->world->abandon) g->world->abandon(g->world->abandon_data, line, IO_ENDS_HUNG);
-    sleep(SECONDS_TO_BE_HEARD);
+    io_wait_to_be_heard();
     end_by_one(g, which);
     return true;
 }

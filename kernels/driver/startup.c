@@ -82,7 +82,7 @@ void io_startup_failed(int rank, const char *cause) {
                      "network between the nodes\n",
                      who, host, (long)getpid(), cause);
     if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0) _exit(EXIT_FAILURE);
-    sleep(1); /* launchers drop output that they have not forwarded when the job ends */
+    io_wait_to_be_heard();
 }
 
 static _Noreturn void give_up(const io_startup *s) {

@@ -83,7 +83,7 @@ static void give_up(const io_world *w) {
     fprintf(stderr, "iokernel: error: %s\n", w->error.text);
     fflush(stderr);
     if (w->abandon) w->abandon(w->abandon_data, w->error.text, IO_ENDS_FAILED);
-    sleep(1); /* launchers drop output that they have not forwarded when the job is aborted */
+    io_wait_to_be_heard();
     MPI_Abort(w->comm, 1);
     _exit(1);
 }
