@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,15 @@ def reframe(
     )
     text = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr)
     return Session(done.returncode, text, output)
+
+
+def reframe_of(process: int) -> int:
+    """The ReFrame that `iogauge run` has started."""
+    while True:
+        for child in Path(f"/proc/{process}/task/{process}/children").read_text().split():
+            with suppress(OSError):  # it has just ended
+                if b"/reframe\0" in Path(f"/proc/{child}/cmdline").read_bytes():
+                    return int(child)
 
 
 def untraced_kernel(folder: Path) -> Path:

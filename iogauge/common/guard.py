@@ -4,6 +4,7 @@ in a separate session, which blocks on a pipe: when that closes, what is still o
 signal, and SIGKILL after a while."""
 
 import contextlib
+import functools
 import os
 import signal
 import subprocess
@@ -71,9 +72,7 @@ def main() -> None:
         else:
             watched.pop(process, None)
 
-    def alive() -> list[int]:
-        return _alive(watched)
-
+    alive = functools.partial(_alive, watched)
     if processes.send(number, alive):
         deadline = time.monotonic() + patience
         while alive() and time.monotonic() < deadline:

@@ -38,6 +38,7 @@ NOTHING_SELECTED, NOTHING_MEASURED = 2, 1
 # processes of its jobs may take to end after it was killed.
 PATIENCE, JOBS_PATIENCE = 60, 20
 PR_SET_PDEATHSIG = 1
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 NEWEST = 3  # sessions in whose file systems the next start looks for files of killed jobs
 
 
@@ -54,8 +55,7 @@ _NUMBERS = iter(range(secrets.randbelow(9 * 10**6) + 10**6, sys.maxsize))  # of 
 
 
 def given_report(words: Sequence[str]) -> Path | None:
-    found = _given(words, REPORT_OPTION)
-    return None if found is None else Path(found)
+    return None if (found := _given(words, REPORT_OPTION)) is None else Path(found)
 
 
 def draws_order(words: Sequence[str]) -> bool:
@@ -89,7 +89,7 @@ class Child:
         self.running: subprocess.Popen[bytes] | None = None
         self.hold = list(hold)
         self.guard = Guard(signal.SIGINT, PATIENCE)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in SIGNALS:
             signal.signal(number, self._ended)
 
     def _ended(self, number: int, _frame: FrameType | None) -> None:
@@ -108,12 +108,15 @@ class Child:
         """The exit status as a shell reports it; all that it started has ended then."""
         reader, writer = os.pipe()
         hold = [*self.hold, writer]
+        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # until there is whom to send them to
         self.running = subprocess.Popen(
             command, env={**environment, HOLD: ",".join(map(str, hold))}, pass_fds=hold,
             stdout=lines.written if lines else None, stderr=subprocess.STDOUT if lines else None,
+            preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS),
         )  # fmt: skip
         os.close(writer)
         self.guard.watch(self.running.pid)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         ended = 0.0
         while (status := self.running.poll()) is None:
             time.sleep(0.05)
@@ -190,11 +193,9 @@ def measure(
     with Bar("run") as bar, Lines(output / "log" / f"{name}.log", bar, words, rounds) as lines:
         status = child.run([REFRAME, *words, *options, "-r"], environment, lines)
     tidy(output, name)
-    try:
-        whole = report.stat().st_mtime_ns != before
-        data = json_file.read(report) if whole else None
-    except (OSError, json_file.Unreadable):
-        data = None
+    data = None
+    with suppress(OSError, json_file.Unreadable):
+        data = json_file.read(report) if report.stat().st_mtime_ns != before else None
     if data is None:
         if status == 0:
             say(f"nothing was selected: no test matches {' '.join(words)!r}; -- -l lists them")
