@@ -74,14 +74,14 @@ class Jobs:
 
     def submit(self, script: Path, out: str, err: str, log: str) -> int:
         number = 100 + len(list(self.folder.glob("*.job")))
-        note = self.folder / f"{number}.job"
         ended = self.folder / f"{number}.status"
         job = subprocess.Popen(
             [sys.executable, __file__, "run", str(script.absolute()), out, err, log, str(ended)],
-            start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        note.write_text(str(job.pid))
+        assert job.stdout
+        job.stdout.readline()  # it is noted, and takes signals
         return number
 
     def only_note(self, has_ended: bool) -> int:
@@ -113,12 +113,16 @@ def run(script: str, out: str, err: str, log: str, ended: str) -> int:
 
     Not a shell's `wait`: bash 5.2 gives -1 where a trap and the child's end come together.
     """
-    signal.signal(signal.SIGTERM, lambda *_: None)
+    signals: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _: signals.append(number))
+    Path(ended).with_suffix(".job").write_text(str(os.getpid()))
+    print(flush=True)
     with Path(out).open("wb") as stdout, Path(err).open("wb") as stderr:
         node = shlex.split(os.environ.get("STANDIN_NODE", ""))
-        status = subprocess.run(
-            [*node, script], stdout=stdout, stderr=stderr, check=False
-        ).returncode
+        with subprocess.Popen([*node, script], stdout=stdout, stderr=stderr) as job:
+            if signals:  # before exec it was lost
+                os.killpg(0, signal.SIGTERM)
+            status = job.wait()
     status = status if status >= 0 else 128 - status
     if log:
         end = f"task completed normally with an exit code of {status}; initiating job cleanup"
