@@ -92,7 +92,7 @@ def run_analysis(
     environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8", **more}
     return subprocess.run(
         command, cwd=ROOT, env=environment, text=True, stdout=stdout, stderr=subprocess.PIPE,
-        timeout=120, check=False,
+        timeout=600, check=False,
     )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ from iogauge.measure import kernels
 MARK = "IOGAUGE_RUN"  # the variable
 SECONDS = 180.0  # seconds after which a small run is killed, generous for loaded machines
 POLITE = 5.0  # seconds from SIGTERM to SIGKILL
-LINGER = 1.0  # seconds that processes may outlive the launcher
+LINGER = 10.0  # seconds that processes may outlive the launcher
 LONGEST = 400  # characters of a reason
 REFUSED = 2  # exit status: wrong command line, or method not built
 

@@ -127,7 +127,7 @@ def main() -> None:
     parser.add_argument("launch", nargs="+", help="the launch command, without process count")
     options = parser.parse_args()
     listed = subprocess.run(
-        [options.program, "--list", "--json", "-"], stdout=subprocess.PIPE, check=True, timeout=60
+        [options.program, "--list", "--json", "-"], stdout=subprocess.PIPE, check=True, timeout=600
     )
     options.out.write_text(ctest_file(options, json.loads(listed.stdout)))
 

@@ -46,7 +46,7 @@ def runs(page: Path, folder: Path) -> bool:
         [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
          "--disable-background-networking", f"--user-data-dir={folder / 'profile'}",
          "--virtual-time-budget=3000", "--dump-dom", page.as_uri()],
-        capture_output=True, text=True, timeout=120, check=True,
+        capture_output=True, text=True, timeout=600, check=True,
     )  # fmt: skip
     assert "</html>" in done.stdout
     return f'class="{MARK}"' in done.stdout.partition("<head>")[0]

@@ -133,7 +133,7 @@ def test_options_of_iokernel(options: list[str], data: st.DataObject) -> None:
         done = subprocess.run(
             [BUILD / "iokernel", *words],
             capture_output=True,
-            timeout=60,
+            timeout=300,
             cwd=folder,
             check=False,
             env={**ENVIRONMENT, "OMPI_COMM_WORLD_RANK": "0"},
@@ -319,7 +319,7 @@ def test_environments(stored: Path, values: dict[str, str]) -> None:
             [sys.executable, "-m", "iogauge", *words],
             capture_output=True,
             cwd=stored,
-            timeout=120,
+            timeout=600,
             env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), **values},
             check=False,
         )

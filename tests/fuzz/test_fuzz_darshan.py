@@ -63,7 +63,7 @@ def reader() -> Iterator[Reader]:
         yield made
         assert made.process.stdin
         made.process.stdin.close()
-        made.process.wait(30)
+        made.process.wait(300)
 
 
 def shown(run: Path, found: log.Log, drawn: bool) -> None:

@@ -118,7 +118,7 @@ def test_job_scripts(
         env=path,
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
     assert not ran(place), script
 

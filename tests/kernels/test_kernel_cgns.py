@@ -15,7 +15,7 @@ import h5py
 import iokernel_model as model
 import numpy as np
 import pytest
-from iokernel_stacks import MESH_MODES, ROOT, How, Run, Stack, check_usage
+from iokernel_stacks import MESH_MODES, ROOT, SECONDS, How, Run, Stack, check_usage
 
 ELEMENTS = 1001
 NODES = 6 * ELEMENTS
@@ -62,7 +62,8 @@ def label(node: h5py.Group) -> str:
 def cgnscheck(stack: Stack, path: Path) -> str:
     """What the library's own checker says; it must find no error."""
     program = ROOT / ".local" / "stacks" / stack.name / "bin" / "cgnscheck"
-    done = subprocess.run([str(program), str(path)], capture_output=True, text=True, timeout=60)
+    words = [str(program), str(path)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "checking complete" in done.stdout
     assert "ERROR" not in done.stdout + done.stderr, done.stdout

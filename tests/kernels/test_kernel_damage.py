@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,7 +29,7 @@ def cut(path: Path) -> None:
 
 def foreign(path: Path) -> None:
     """Another's, and as long as ours: no method can tell by its size."""
-    path.write_bytes(os.urandom(path.stat().st_size))
+    path.write_bytes(random.Random(path.name).randbytes(path.stat().st_size))
 
 
 def patterns(stack: Stack, method: str) -> list[str]:

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from iokernel_stacks import Run, Stack, check_usage
+from iokernel_stacks import SECONDS, Run, Stack, check_usage
 
 from tests.selftest.injector import Plan, preload
 
@@ -226,7 +226,7 @@ def test_a_document_into_a_pipe(openmpi: Stack, injector: Path, tmp_path: Path) 
         try:
             hung_to(openmpi, injector, folder, pipe)
             assert stat.S_ISFIFO(pipe.stat().st_mode)
-            assert json.loads(reader.communicate(timeout=60)[0])["status"] == "hung"
+            assert json.loads(reader.communicate(timeout=SECONDS)[0])["status"] == "hung"
         finally:
             reader.kill()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["files", "pipe"]

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from iokernel_stacks import Run, Stack
+from iokernel_stacks import SECONDS, Run, Stack
 
 from tests.selftest.injector import Plan, preload
 
@@ -103,8 +103,8 @@ def test_directions_in_any_order(openmpi: Stack, tmp_path: Path) -> None:
     leaves none; a contradiction touches nothing."""
 
     def alone(*command: str) -> subprocess.CompletedProcess[str]:
-        environment = openmpi.environment()
-        return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
+        own = openmpi.environment()
+        return subprocess.run(command, capture_output=True, text=True, env=own, timeout=SECONDS)
 
     def check(words: tuple[str, ...]) -> None:
         folder = tmp_path / "_".join(words)

@@ -16,7 +16,7 @@ from iogauge.common.document import not_started
 
 IOR = ["ior", "-b", "4k", "-t", "1k", "--method", "posix"]
 LIMIT = ["--start-limit", "1"]
-LONGER = ["--start-limit", "5"]  # than MPI_Init takes on a loaded machine
+LONGER = ["--start-limit", "20"]  # than MPI_Init takes on a loaded machine
 ASLEEP = 150  # seconds: for ever, as these tests see it
 SOURCE = """\
 #define _GNU_SOURCE
@@ -99,7 +99,7 @@ def test_a_first_exchange_that_never_ends(start: Start) -> None:
     """The guard of a run needs one, so it is not there yet."""
     line = line_of(start("MPI_Comm_split_type", 1, ASLEEP, *LONGER))
     assert (
-        ": MPI did not start: MPI_Init returned, but not all processes arrived within 5 s " in line
+        ": MPI did not start: MPI_Init returned, but not all processes arrived within 20 s " in line
     )
 
 
@@ -111,9 +111,9 @@ def test_a_slow_start_is_waited_for(start: Start, limit: list[str]) -> None:
 
 @pytest.mark.slow
 def test_the_limit_ends_with_the_start(openmpi: Stack, tmp_path: Path) -> None:
-    words = [*IOR, "--compute-seconds", "6", *LONGER, "--dir", str(tmp_path)]
+    words = [*IOR, "--compute-seconds", "21", *LONGER, "--dir", str(tmp_path)]
     run = openmpi.run(*words, processes=1)
-    assert run.status == 0 and run.seconds > 6, str(run)
+    assert run.status == 0 and run.seconds > 21, str(run)
 
 
 @pytest.mark.parametrize("value", ["-1", "soon", "0.5", ""])

@@ -68,7 +68,7 @@ def run(place: Path, play: str, *words: str) -> subprocess.CompletedProcess[str]
     )
     return subprocess.run(
         [sys.executable, "-c", start, str(place / "bin" / "reframe"), *words],
-        cwd=ROOT, text=True, check=False, capture_output=True, timeout=300,
+        cwd=ROOT, text=True, check=False, capture_output=True, timeout=800,
         env={
             **os.environ, "PLAY": play, "COUNT": str(place / "count"), lock.ESCAPE: "1",
             "IOGAUGE_OUTPUT": str(place / "output"),

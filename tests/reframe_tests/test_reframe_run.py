@@ -45,7 +45,7 @@ def server(most: int) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     got: list[dict[str, Any]] = []
 
     class Handler(BaseHTTPRequestHandler):
-        timeout = 10
+        timeout = 120
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -69,7 +69,7 @@ def server(most: int) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{web.server_port}/iogauge/_doc", got
-        thread.join(timeout=5)
+        thread.join(timeout=240)
 
 
 @pytest.mark.slow

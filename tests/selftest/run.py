@@ -20,9 +20,9 @@ from tests.selftest.injector import DATA, Fired, preload, read_fired
 sys.path.append(str(KERNELS / "tests"))  # as CTest runs them: they are no package
 from run_case import crashed_at_the_end
 
-PATIENCE = 3  # of the kernels, in seconds
+PATIENCE = 5  # of the kernels, in seconds
 # The guard sees after its patience that nothing moves, and takes at most 30 s to clean up.
-LIMIT = 90.0
+LIMIT = 300.0
 
 
 @dataclass

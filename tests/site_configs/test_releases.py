@@ -28,7 +28,7 @@ PROGRAMS = ("env", "setpriv", "bash", "cat", "sleep", "id")
 
 def run(*words: object, **settings: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [str(word) for word in words], capture_output=True, text=True, check=False, timeout=60,
+        [str(word) for word in words], capture_output=True, text=True, check=False, timeout=600,
         env={**os.environ, **settings},
     )  # fmt: skip
 
@@ -117,7 +117,7 @@ def test_a_signal_reaches_the_program_and_nothing_stays_mounted(checkout: Path) 
         assert child.stdout
         assert child.stdout.readline() == "ready\n"
         child.send_signal(signal.SIGTERM)
-        assert child.wait(timeout=60) == -signal.SIGTERM
+        assert child.wait(600) == -signal.SIGTERM
     assert list((checkout / ".local/releases/made/root/mnt").iterdir()) == []
 
 

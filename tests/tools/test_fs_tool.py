@@ -274,7 +274,7 @@ def test_a_stopped_session_unmounts(tmp_path: Path) -> None:
     assert loops(tmp_path)
     time.sleep(1)
     tool.send_signal(signal.SIGTERM)
-    text, _ = tool.communicate(timeout=60)
+    text, _ = tool.communicate()
     assert tool.returncode == 128 + signal.SIGTERM
     assert "stopped by SIGTERM; unmounting" in text
     assert test_fs.left_behind(tmp_path) == []
@@ -286,7 +286,7 @@ def test_a_killed_session_is_cleaned_up_by_the_kernel_and_the_next_one(tmp_path:
     tool = started(tmp_path)
     assert loops(tmp_path)
     tool.kill()
-    tool.communicate(timeout=60)
+    tool.communicate()
     (left,) = (tmp_path / "test-fs").glob("work-*")
     test_fs.remove(left)  # it waits for the loop device to go, and fails where it stays
     assert not left.exists()

@@ -209,7 +209,7 @@ def chromium(
             f"--blink-settings=preferredColorScheme={0 if dark else 1}",
             "--dump-dom", probed.as_uri(),
         ],
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     match = re.search(r'<pre id="found">(.*?)</pre>', done.stdout, re.DOTALL)
     assert match, f"the page did not load: {done.stderr[-500:]}"
