@@ -17,7 +17,7 @@ row() {
 ended() { # SIGNAL STATUS
     trap '' INT TERM
     kill -s "$1" -- "-$!"
-    wait "$!"
+    wait -f "$!"
     row "$target" "ended"
     echo "$table"
     exit "$2"
@@ -29,7 +29,7 @@ for target; do
     echo "== $target"
     SECONDS=0
     $make --no-print-directory "$target" </dev/null &
-    if wait "$!"; then
+    if wait -f "$!"; then # not when it is stopped
         row "$target" passed
     else
         row "$target" FAILED

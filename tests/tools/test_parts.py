@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MAKEFILE = """\
 good: ; @echo good speaks
 bad: ; @echo bad speaks; exit 3
+stopped: ; @kill -STOP $$PPID; sleep 0.5; kill -CONT $$PPID; echo stopped speaks
 slow: ; @echo started; for i in $$(seq 600); do sleep 0.1; done
 """  # short sleeps: a shell that is just starting one can lose a signal
 
@@ -50,6 +51,13 @@ def test_all_well(place: Path) -> None:
     with start(place, "good") as running:
         assert "good speaks" in running.communicate()[0]
     assert running.returncode == 0
+
+
+def test_one_that_is_stopped_for_a_while_has_not_ended(place: Path) -> None:
+    with start(place, "stopped", "good") as running:
+        said, _ = running.communicate()
+    assert running.returncode == 0, said
+    assert said.index("stopped speaks") < said.index("== good")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
