@@ -128,8 +128,8 @@ def facts(document: dict[str, Any], traced: Traced | None, peaks: Peaks) -> list
 
 
 def _ceilings(document: dict[str, Any], direction: Direction, peaks: Peaks) -> dict[str, float]:
-    """None that varied, and none while the machine was disturbed; clients alone cannot tell
-    that."""
+    """None that varied, and none while the machine was disturbed, which the ceilings of clients
+    alone do not say."""
     found: dict[str, float] = {}
     samples = [s for s in document["samples"] if s.get(direction)]
     tells = not document.get("system", {}).get("io_processes")

@@ -85,7 +85,8 @@ class Row:
         return self.run.result.rates if self.run.result else {}
 
     def share(self, ceiling: Ceiling, direction: Direction) -> Share | None:
-        """Of the session's peak; None without one, if disturbed, or of the other kind of file."""
+        """Its bandwidth as a share of the session's peak; None without a peak, if the machine was
+        disturbed, and of files per process beside a shared one, for whose lock they do not wait."""
         if ceiling == "shared" and self.run.method in tables.methods_of_kind("own"):
             return None
         peak, reached = self._peak(ceiling, direction), self.bandwidth(direction)

@@ -58,8 +58,8 @@ static int piece_of(const io_schema *schema, const io_part *parts, int n, bool s
 
 /* ---------------------------------------------------------------- values */
 
-/* Each repeat has values of its own, so that the file of an earlier one is wrong. Those of the last repeat
- * are what a run that only reads expects. */
+/* Each repeat has other values, so that the file of an earlier one is wrong. A run that only reads expects
+ * the values of the last repeat. */
 static uint64_t seed_of(const io_step *f) {
     const io_case *c = f->session->what;
     return c->seed + (c->write ? c->common.repeats - 1 - f->session->repeat : 0) * NEXT_REPEAT;
