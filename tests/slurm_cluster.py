@@ -25,6 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -33,7 +34,7 @@ from iogauge.common.paths import ROOT
 NODES = ("ionode1", "ionode2")
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 PR_SET_PDEATHSIG = 1
-PATIENCE = 30.0
+PATIENCE = 300.0
 
 # What must be there, and the Debian package that brings it.
 NEEDS = {
@@ -73,7 +74,7 @@ SchedulerParameters=sched_min_interval=0
 # Nodes that claim more cores than the machine has: they share it.
 SlurmdParameters=config_overrides
 ReturnToService=2
-KillWait=2
+KillWait=30
 MinJobAge=10
 OverTimeLimit=0
 {nodes}
@@ -129,13 +130,15 @@ def _end_with_parent() -> None:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of the loopback address that nobody listens on now."""
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports: list[int] = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
+    """Ports of the loopback address that nobody listens on now. Below those that the system gives
+    to programs which ask for any, such as MPI's, and not those of a cluster of another process."""
+    ports: list[int] = []
+    port = 12000 + os.getpid() * 8 % 18000
+    while len(ports) < count:
+        port += 1
+        with socket.socket() as one, suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            ports.append(port)
     return ports
 
 
@@ -250,8 +253,9 @@ class Cluster:
 
     def run(self, *words: str) -> str:
         done = subprocess.run(
-            words, env=self.environment, capture_output=True, text=True, timeout=60, check=False
-        )
+            words, env=self.environment, capture_output=True, text=True, timeout=PATIENCE,
+            check=False,
+        )  # fmt: skip
         if done.returncode:
             raise ClusterProblem(f"{words[0]}: {done.stdout}{done.stderr}".strip())
         return done.stdout

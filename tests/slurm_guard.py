@@ -19,7 +19,7 @@ import time
 
 from iogauge.common.processes import with_variable
 
-PATIENCE = 10.0
+PATIENCE = 60.0
 
 
 def members(folder: str) -> list[int]:

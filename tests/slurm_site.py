@@ -45,7 +45,7 @@ def system(name: str, scheduler: str, launcher: str) -> dict[str, Any]:
         "launcher": launcher,
         "environs": ["openmpi", "mpich"],
         "max_jobs": 1,
-        "time_limit": "2m",
+        "time_limit": "20m",
         "processor": {"num_cpus": CORES},
         # Tests of this cluster run side by side.
         "extras": {"nodes": 2, "exclusive": False, "filesystems": {"disk": local.disk()}},
