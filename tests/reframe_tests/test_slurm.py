@@ -77,7 +77,7 @@ BOTH = "COMPLETED|ionode[1-2]"
 
 
 def accounted(cluster: Cluster, job: str, what: str, wanted: str) -> bool:
-    """Whether sacct says this, or begins so: it learns late of a job's end, and of all its nodes."""
+    """Whether sacct says this, or begins so: it learns late of its end, and of all its nodes."""
     end = time.monotonic() + PATIENCE
     while True:
         found = cluster.run("sacct", "-n", "-X", "-P", "-j", job, "-o", what).strip()
