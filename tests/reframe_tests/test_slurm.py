@@ -206,7 +206,7 @@ def test_slurm_would_start_each_script_of_edison(cluster: Cluster, tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("option", "reason"),
-    [("-SS3d.time_limit=2h", "PartitionTimeLimit"), ("-J=hold", "JobHeldUser")],
+    [("-SS3d.time_limit=2h", "PartitionTimeLimit"), ("-J=--hold", "JobHeldUser")],
 )
 def test_a_job_that_cannot_start_is_cancelled_with_the_reason(
     option: str, reason: str, cluster: Cluster, tmp_path: Path
