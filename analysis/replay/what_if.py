@@ -39,6 +39,11 @@ class WhatIf:
     processes: int
     said: list[str] = field(default_factory=list)
 
+    @property
+    def bytes(self) -> int:
+        """Of one dump."""
+        return sum(array.bytes for _, array in self.arrays)
+
     def lines(self) -> list[str]:
         shown = [
             f"array {name}: {array.text}, "

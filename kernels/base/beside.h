@@ -4,7 +4,7 @@
 #ifndef IOGAUGE_BESIDE_H
 #define IOGAUGE_BESIDE_H
 
-#define IO_CEILING_FILE "iogauge-ceiling" /* with -fpp or -shared */
+#define IO_CEILING_FILE "iogauge-ceiling" /* with -fpp, -shared, -small or -files */
 #define IO_DIRECT_FOLDER "iogauge-direct"
 
 #endif

@@ -19,7 +19,7 @@ bool io_has_direct(const io_case *what) {
     return backend && !(backend->traits & IO_MOVES_NOTHING);
 }
 
-/* Adds wrong elements to the run's; the number checked belongs to the sample. */
+/* Adds to the wrong elements of the run; the number checked belongs to the sample. */
 static int join(io_world *world, io_found *to, const io_found *from, io_sample *sample) {
     if (!to->check.wrong && from->check.wrong) {
         uint64_t elements = to->check.elements, bytes = to->check.bytes;

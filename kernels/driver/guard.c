@@ -41,7 +41,7 @@ struct io_guard {
     uint64_t seen;                 /* I/O bytes of the process when the guard last went to sleep */
     uint64_t moved, moves, stored; /* previous counters: of the node, this process, storage */
     double idle;                   /* seconds without progress */
-    double alone;                  /* seconds without its progress, whatever the storage did */
+    double alone;                  /* seconds without progress of this process, whatever the storage did */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;

@@ -18,11 +18,10 @@
 
 #define POISON 0xA5 /* fills the buffer before reading, to detect reads that move nothing */
 #define NEXT_REPEAT 0x9FB21C651E98DF25u /* odd: seeds of different repeats differ */
-#define PIECE                                                                                                \
-    ((uint64_t)1 << 20) /* size of a reused buffer in bytes, unless a part or transfer needs more            \
-                         */
+#define PIECE ((uint64_t)1 << 20) /* bytes moved through a reused buffer by a call, unless it needs more */
 /* Read from storage before the clock stops to verify it: meanwhile the kernel reads ahead, some MiB. */
 #define HELD ((uint64_t)32 << 20)
+#define MOST_HELD 4096           /* parts */
 #define ALIGNED ((uint64_t)4096) /* pieces in the buffer, for direct I/O */
 
 double io_step_clock(const io_step *f) { return io_monotonic_seconds() - f->paused; }
@@ -151,9 +150,11 @@ static int verify_held(io_step *f) {
 /* Where a piece is read to, behind those that wait for being verified; from storage many do. */
 static int place_piece(io_step *f, io_part *parts, int n, uint64_t bytes) {
     const io_session *s = f->session;
-    uint64_t room = f->direction == IO_READING && s->what->drop_caches ? s->buffer_bytes : bytes;
+    bool many = f->direction == IO_READING && s->what->drop_caches && f->files == 1;
+    uint64_t room = many ? s->buffer_bytes : bytes;
     double began = io_monotonic_seconds();
-    int status = f->held_bytes + bytes > room ? verify_held(f) : 0;
+    bool full = f->held_bytes + bytes > room || f->nheld > MOST_HELD;
+    int status = full ? verify_held(f) : 0;
     if (!f->held_bytes && io_step_verifies(f) && f->direction == IO_READING)
         memset(s->buffer, POISON, room > bytes ? room : bytes);
     for (int i = n - 1; i >= 0; i--)
@@ -167,10 +168,10 @@ static int hold_piece(io_step *f, const io_part *parts, int n, uint64_t bytes) {
     double began = io_monotonic_seconds();
     size_t wanted = f->nheld + (size_t)n;
     if (wanted > f->held_room) {
-        io_part *more = realloc(f->held, 2 * wanted * sizeof *more);
-        if (!more) return io_fail(f->ctx.error, "out of memory for %zu parts", 2 * wanted);
+        io_part *more = realloc(f->held, wanted * sizeof *more);
+        if (!more) return io_fail(f->ctx.error, "out of memory for %zu parts", wanted);
         f->held = more;
-        f->held_room = 2 * wanted;
+        f->held_room = wanted;
     }
     if (n) memcpy(f->held + f->nheld, parts, (size_t)n * sizeof *parts);
     f->nheld = wanted;
@@ -193,12 +194,11 @@ static void prepare_piece(io_step *f, const io_part *parts, int n) {
  * advances to there. Its own time alone would leave out how it waited for a lock, or on a busy node for a
  * core, before its call. Whether any process failed; `more`: whether any has another piece. */
 static bool end_together(io_step *f, double began, double ended, bool failed, bool *more) {
-    const io_world *world = f->session->world;
+    io_world *world = f->session->world;
     double reducing = io_monotonic_seconds(), times[] = {-began, ended}, node[2], all[3];
-    io_now_at(world, IO_AT_OTHERS);
-    MPI_Allreduce(times, node, 2, MPI_DOUBLE, MPI_MAX, world->node);
+    io_reduce_max(world, world->node, times, node, 2);
     double mine[] = {node[0] + node[1], failed, *more};
-    MPI_Allreduce(mine, all, 3, MPI_DOUBLE, MPI_MAX, world->comm);
+    io_reduce_max(world, world->comm, mine, all, 3);
     double waited = all[0] - (ended - began);
     f->seconds.waited += waited;
     f->paused += io_monotonic_seconds() - reducing - waited;
@@ -215,11 +215,11 @@ static int move_pieces(io_step *f, int n) {
         io_part *parts = f->parts + first;
         uint64_t bytes;
         int some = piece_of(&f->schema, parts, n - first, f->shared, &bytes);
-        bool failed = place_piece(f, parts, some, bytes);
+        bool wrong = place_piece(f, parts, some, bytes); /* the others make the call */
         prepare_piece(f, parts, some);
         io_latency_begin(f->session->latency);
         double began = io_monotonic_seconds();
-        failed = failed || (calls && call_method(f, parts, some));
+        bool failed = (calls && call_method(f, parts, some)) || wrong;
         double ended = io_monotonic_seconds();
         failed = failed || hold_piece(f, parts, some, bytes);
         first += some;

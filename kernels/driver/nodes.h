@@ -10,8 +10,8 @@
 
 typedef struct io_nodes io_nodes;
 
-/* Called by all processes of `job`; `node` has the ones of this node. NULL on all but the first process of
- * each node, on a single node, and without a network. */
+/* Called by all processes of `job`; `node` has the processes of this node. NULL on all but the first process
+ * of each node, on a single node, and without a network. */
 io_nodes *io_nodes_start(MPI_Comm job, MPI_Comm node);
 /* Called regularly: this node has made no progress for `idle` seconds. `weight` is how likely it is the cause
  * (standstill.h), `line` the message about it. */

@@ -2,6 +2,7 @@
 #include "driver/replay.h"
 
 #include <errno.h>
+#include <float.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,9 +157,9 @@ static int generate_ahead(io_replaying *r) {
     return run_batch(r, &r->logged[0], &from, false, make);
 }
 
-/* Does any process have independent calls in this phase, and more than one batch? Others generate their data
- * off the clock between these, so all have to be in step. Not with calls that end later, in no known order.
- */
+/* Does any process have independent calls to a shared file in this phase, and more than one batch? Others
+ * generate their data off the clock between these, so all have to be in step. Not with calls that end later,
+ * in no known order. */
 static bool must_be_in_step(const io_replaying *r) {
     const io_logged *l = r->logged;
     int mine[] = {0, 0}, all[2]; /* must; cannot */
@@ -168,7 +169,7 @@ static bool must_be_in_step(const io_replaying *r) {
     for (io_replay_place at = l->at; in_phase(l, &at); at.act++) {
         const io_act *act = &l->acts[at.act];
         bool collective = r->plan->files[act->file].level == IO_LEVEL_MPI_COLLECTIVE;
-        apart |= moves(act) && !is_collective(r, act);
+        apart |= moves(act) && !is_collective(r, act) && r->users[act->file] > 1;
         room |= moves(act) && bytes && (act->length > r->batch || bytes > r->batch - act->length);
         room |= moves(act) && act->count > 1 && act->length > r->batch / act->count;
         bytes += moves(act) ? act->length * act->count : 0;
@@ -180,44 +181,62 @@ static bool must_be_in_step(const io_replaying *r) {
     return all[0] && !all[1];
 }
 
-/* The time of a step in a file of several processes: for all as long as for the slowest, because processes
- * that wait for each other's locks by turns would otherwise count only half of it. */
-static void advance(io_replaying *r, const double mine[], const double slowest[]) {
-    for (int d = 0; d < IO_DIRECTIONS; d++) {
-        double waited = slowest[d] - mine[d];
-        r->spent[r->phase][d] += waited;
-        r->waited[d] += waited;
-        r->seconds.phase[d == IO_WRITING ? IO_PHASE_WRITE : IO_PHASE_READ] += waited;
-    }
+/* A batch with calls to files of several processes lasts until the last process of a node has ended its own,
+ * as in move.c. `waited`: seconds beyond this process's calls, in the direction in which it moved the most.
+ */
+static void advance(io_replaying *r, double waited, const double moved[]) {
+    int d = moved[IO_WRITING] >= moved[IO_READING] ? IO_WRITING : IO_READING;
+    r->spent[r->phase][d] += waited;
+    r->waited[d] += waited;
+    r->seconds.phase[d == IO_WRITING ? IO_PHASE_WRITE : IO_PHASE_READ] += waited;
+}
+
+static bool has_shared(const io_replaying *r, const io_logged *l, uint64_t from) {
+    for (uint64_t i = from; i <= l->at.act && i < l->n; i++)
+        if (l->acts[i].kind != IO_ACT_PHASE && moves(&l->acts[i]) && r->users[l->acts[i].file] > 1)
+            return true;
+    return false;
+}
+
+/* A batch, or one collective call. Returns the seconds from its begin on the node to its end there: 0 for
+ * calls of files of one process, and collective ones. `moved`: in this process's calls, by direction. */
+static double run_step(io_replaying *r, io_logged *l, bool acts, int *status, double *own, double moved[]) {
+    io_replay_place checking = l->at;
+    double *phase = r->seconds.phase, times[] = {-DBL_MAX, -DBL_MAX}, node[2];
+    double before[] = {[IO_WRITING] = phase[IO_PHASE_WRITE], [IO_READING] = phase[IO_PHASE_READ]};
+    double began = io_monotonic_seconds();
+    if (acts) *status = run_batch(r, l, &l->at, true, io_replay_move);
+    double ended = io_monotonic_seconds();
+    if (acts && !*status) *status = run_batch(r, l, &checking, false, check);
+    moved[IO_WRITING] = phase[IO_PHASE_WRITE] - before[IO_WRITING];
+    moved[IO_READING] = phase[IO_PHASE_READ] - before[IO_READING];
+    bool shared = acts && r->pace == IO_PACE_APART && has_shared(r, l, checking.act);
+    if (shared) times[0] = -began, times[1] = ended;
+    io_reduce_max(r->session->world, r->session->world->node, times, node, 2);
+    *own = shared ? ended - began : -1;
+    return node[1] > -DBL_MAX ? node[0] + node[1] : 0;
 }
 
 /* Runs a phase in steps that all processes begin together: a batch of independent calls of each, or, where no
  * process has any before its next collective call, that call. */
 static int run_in_step(io_replaying *r, io_logged *l, bool made) {
     int status = 0;
-    enum { FAILED, APART, MORE, SHARED, VALUES = SHARED + IO_DIRECTIONS };
-    double mine[VALUES] = {0}, all[VALUES];
+    enum { FAILED, APART, MORE, SECONDS, VALUES };
+    double mine[VALUES] = {0}, all[VALUES], own = -1, moved[IO_DIRECTIONS] = {0};
+    io_world *world = r->session->world;
     do {
         bool more = in_phase(l, &l->at), collective = more && is_collective(r, &l->acts[l->at.act]);
-        uint64_t file = more ? l->acts[l->at.act].file : 0;
-        io_replay_place making = l->at, checking = l->at;
+        io_replay_place making = l->at;
         r->pace = collective ? IO_PACE_ONE : IO_PACE_APART;
         if (!made && !status) status = run_batch(r, l, &making, false, make);
         mine[FAILED] = status != 0;
         mine[APART] = more && !collective;
         mine[MORE] = more;
-        io_now_at(r->session->world, IO_AT_OTHERS);
-        MPI_Allreduce(mine, all, VALUES, MPI_DOUBLE, MPI_MAX, r->session->world->comm);
-        advance(r, mine + SHARED, all + SHARED);
-        memset(mine, 0, sizeof mine);
+        io_reduce_max(world, world->comm, mine, all, VALUES);
+        if (own >= 0) advance(r, all[SECONDS] - own, moved);
         made = collective && all[APART] > 0;
-        if (all[FAILED] > 0 || !more || made) continue;
-        const double *spent = r->spent[r->phase];
-        double before[] = {spent[0], spent[1]};
-        status = run_batch(r, l, &l->at, true, io_replay_move);
-        if (!status) status = run_batch(r, l, &checking, false, check);
-        for (int d = 0; d < IO_DIRECTIONS && !collective && r->users[file] > 1; d++)
-            mine[SHARED + d] = spent[d] - before[d];
+        bool acts = !(all[FAILED] > 0) && more && !made;
+        mine[SECONDS] = all[FAILED] > 0 ? 0 : run_step(r, l, acts, &status, &own, moved);
     } while (!(all[FAILED] > 0) && all[MORE] > 0);
     r->pace = IO_PACE_FREE;
     return all[FAILED] > 0 ? -1 : 0;

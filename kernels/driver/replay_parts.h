@@ -25,7 +25,7 @@ typedef struct {
     MPI_Request request;
 } io_later;
 
-/* Where a batch of calls ends, beside at the end of the memory: nowhere; before a collective call; after one
+/* Where a batch of calls ends, besides at the end of the memory: nowhere; before a collective call; after one
  * call. */
 typedef enum { IO_PACE_FREE, IO_PACE_APART, IO_PACE_ONE } io_pace;
 

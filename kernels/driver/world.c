@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "driver/pulse.h"
@@ -88,21 +87,34 @@ static void give_up(const io_world *w) {
     _exit(1);
 }
 
+/* Waits for the other processes, in one or two requests. A process that has failed gives up after
+ * IO_PEER_SECONDS: they may wait for it in a library. */
+static void wait_for_peers(io_world *w, int n, MPI_Request requests[]) {
+    double end = io_monotonic_seconds() + IO_PEER_SECONDS;
+    int done = !w->error.set;
+    MPI_Status statuses[2];
+    if (done) MPI_Waitall(n, requests, statuses);
+    while (!done) {
+        MPI_Testall(n, requests, &done, statuses);
+        if (!done && io_monotonic_seconds() > end) give_up(w);
+    }
+}
+
+void io_reduce_max(io_world *w, MPI_Comm comm, const double *mine, double *most, int n) {
+    MPI_Request request;
+    io_now_at(w, IO_AT_OTHERS);
+    MPI_Iallreduce(mine, most, n, MPI_DOUBLE, MPI_MAX, comm, &request);
+    wait_for_peers(w, 1, &request);
+}
+
 int io_agree(io_world *w) {
     io_now_at(w, IO_AT_OTHERS);
     int mine[2] = {w->error.set ? w->rank : INT_MAX, w->rank}, first[2];
     int one = w->error.set, all = 0;
     MPI_Request requests[2];
-    MPI_Status statuses[2];
     MPI_Iallreduce(mine, first, 1, MPI_2INT, MPI_MINLOC, w->comm, &requests[0]);
     MPI_Iallreduce(&one, &all, 1, MPI_INT, MPI_SUM, w->comm, &requests[1]);
-    double end = io_monotonic_seconds() + IO_PEER_SECONDS;
-    int done = !w->error.set;
-    if (done) MPI_Waitall(2, requests, statuses);
-    while (!done) {
-        MPI_Testall(2, requests, &done, statuses);
-        if (!done && io_monotonic_seconds() > end) give_up(w);
-    }
+    wait_for_peers(w, 2, requests);
     if (!all) return 0;
     w->failed = all;
     w->error.set = true;

@@ -4,8 +4,8 @@
 
 #include "methods/ioserver.h"
 
-/* Layout: path, schema, dimensions, data sets, then all their and the attributes' names, in this
- * order, each with its 0. Client and server are the same program. */
+/* Layout: path, schema, dimensions, data sets, then the names of all of these and of the attributes, in
+ * this order, each with its 0. Client and server are the same program. */
 typedef struct {
     char *at; /* NULL: only counts */
     uint64_t bytes;

@@ -2,7 +2,7 @@
 /* How the data sets of a call are moved:
  *
  * - Data sets with long rows go straight to the file: each process moves its own without waiting for others.
- * - Small writes are joined: each process keeps a copy, and many are exchanged together.
+ * - Small writes are joined: each process keeps copies, which are exchanged together.
  * - All others are exchanged at once.
  * The schema alone decides, so that all processes do the same without communication. */
 #include <fcntl.h>

@@ -12,7 +12,7 @@
 /* Up to this many processes have an entry each in `before`. */
 #define STRIDES 65536
 
-/* The grids that a process holds on a level are one to three boxes (windows), which may cross the
+/* The grids that a process holds on a level fill one to three boxes (windows), which may cross the
  * border of the periodic box: its domain with one layer; and of the second layer some whole rows, and a part
  * of one. */
 typedef struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* This library is preloaded into programs without MPI too, so it is not linked to MPI: functions are looked
- * up, and Open MPI's handles, which are addresses of objects, may be missing. */
+/* This library is preloaded into programs without MPI too, so functions are looked up. Open MPI's handles are
+ * addresses of objects in its library: a recorder for Open MPI needs that library. */
 #ifndef RECORDER_MPI_HANDLES_H
 #define RECORDER_MPI_HANDLES_H
 

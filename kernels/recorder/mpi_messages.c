@@ -26,7 +26,8 @@ void message_passed(int kind, MPI_Comm comm, int other, int tag, int result, dou
         recorder_unlock();
     }
     if (!message_wanted(result) || other == MPI_PROC_NULL) return;
-    int64_t key = message_key(comm, tag); /* none between two groups, where `other` may be no rank of ours */
+    int64_t key =
+        message_key(comm, tag); /* none between two groups, where `other` may be no rank in this group */
     int process = !key ? -2 : other == ALL_OTHERS ? -1 : message_process(comm, other);
     if (process < -1) {
         message_ordered(kind == EVENT_SEND ? OUT : IN, result, start);

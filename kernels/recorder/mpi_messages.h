@@ -50,8 +50,8 @@ void message_passed(int kind, MPI_Comm comm, int other, int tag, int result, dou
 
 /* mpi_waits.c. A call began an access that ends when the program waits for it; with the lock held. */
 void access_begun(MPI_Request request, const record *r, int direction);
-/* Around a call that waits for requests, or looks at them: the ones before, for the second; NULL: none of an
- * access. */
+/* Around a call that waits for requests, or looks at them: the second needs the requests as they were before;
+ * NULL: none of an access. */
 MPI_Request *access_before(int n, const MPI_Request request[]);
 void access_after(int n, MPI_Request *before, const MPI_Request request[], double start);
 

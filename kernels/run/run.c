@@ -53,6 +53,7 @@ static uint64_t needed(const io_case *c, uint64_t bytes, io_error *error) {
 
 static int check_place(const io_run *run, io_world *world, io_report *report) {
     uint64_t need = run->space_check ? needed(&run->what, report->bytes, &world->error) : 0;
+    if (run->ceilings && run->what.common.keep) need *= 2; /* kept files are beside theirs */
     /* With file systems local to nodes, each needs room for its share only. */
     io_check_dir(run->what.common.dir, need / (uint64_t)world->nodes, &world->error);
     if (run->what.own_dir && !world->error.set) io_check_dir(run->what.own_dir, 0, &world->error);

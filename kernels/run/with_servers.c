@@ -18,6 +18,7 @@ static int split_roles(io_run *run, io_world *world, bool *serving, MPI_Info *in
         io_ctx ctx = io_context(&run->what, world, *info);
         run->what.method->servers->start(&ctx, all.comm, *serving);
     }
+    all.node = world->node;
     if (world->error.set) all.error = world->error;
     if (!io_agree(&all)) return 0;
     io_world_print_error(&all);

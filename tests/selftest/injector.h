@@ -8,9 +8,12 @@
  * the one of rank R, on a file below FOLDER goes wrong, and so do those after it, each `every`-th of them, up
  * to `times` calls later (default 1). With `stagger`, each process begins so many calls after the one before.
  * `ms`: how long a slow one takes longer (default 1000). What the seed chooses is the same in each run: which
- * bit, how far. Each fault that fired is a line in FILE: rank CALL:FAULT number offset bytes begin path where
- * offset and bytes are those of what became wrong, or was not moved (-1 0 for a call without data), and begin
- * is where the call begins (-1 without data). FOLDER may be a file. `any:count` makes nothing go wrong: each
+ * bit, how far. Each fault that fired is a line in FILE:
+ *
+ *     rank CALL:FAULT number offset bytes begin path
+ *
+ * Offset and bytes say what became wrong, or was not moved (-1 0 for a call without data); begin is where the
+ * call begins (-1 without data). FOLDER may be a file. `any:count` makes nothing go wrong: each
  * process leaves a line `rank CALL number` for each kind of call.
  *
  * Before the embedded recorder in LD_PRELOAD it would stand for a broken library; after it, which is what it
