@@ -17,7 +17,6 @@ from iogauge.common import tables
 from iogauge.common.files import CannotWrite
 from iogauge.common.text import nearest, one_line, unknown
 
-CHARTS = ("altair", "vl_convert")  # of the extra of this name in pyproject.toml
 USAGE = "usage: iogauge VERB [OPTION ...]; iogauge help VERB shows options and examples"
 
 
@@ -174,7 +173,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if str(error.name).startswith("iogauge"):
             raise
-        package = "iogauge[charts]" if error.name in CHARTS else "iogauge"
+        package = "iogauge[charts]" if error.name in options.CHARTS else "iogauge"
         right = f"run .venv/bin/iogauge (make setup makes it), or pip install '{package}'"
         return _failed(f"{sys.executable} has no package {error.name!r}: {right}", EXIT_USAGE)
     except OSError as error:  # an unreadable file or folder, a full disk

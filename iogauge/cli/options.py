@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import os
 import stat
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,10 +26,22 @@ if TYPE_CHECKING:
     import duckdb
 
 
+CHARTS = ("altair", "vl_convert")  # of the extra of this name in pyproject.toml
 _KINDS = (
     (stat.S_ISFIFO, "a pipe"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"),
     (stat.S_ISSOCK, "a socket"), (stat.S_ISDIR, "a folder"), (stat.S_ISREG, "a file"),
 )  # fmt: skip
+
+
+@contextlib.contextmanager
+def page_beside(asked: Path | None) -> Iterator[None]:
+    """Writes a page that is left out without the extra, unless it is asked for."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if asked or error.name not in CHARTS:
+            raise
+        say("no page: pip install 'iogauge[charts]'")
 
 
 def need_checkout(command: str) -> None:

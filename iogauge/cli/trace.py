@@ -60,11 +60,12 @@ def run(args: argparse.Namespace) -> int:
 
         title, parts = trace_text.heading(traced), trace_text.of_run(traced)
         trace_text.show(title, traced.log, parts, traced.judgement)
-        from iogauge.analysis.pages import trace_page  # here: the chart library is slow to load
+        with options.page_beside(args.html):
+            from iogauge.analysis.pages import trace_page  # here: the chart library is slow to load
 
-        page = args.html or traced.folder / PAGE
-        trace_page.write(traced, _others(args, traced.log, traced.folder / SUMMARY), page)
-        options.say_written(page)
+            page = args.html or traced.folder / PAGE
+            trace_page.write(traced, _others(args, traced.log, traced.folder / SUMMARY), page)
+            options.say_written(page)
     return EXIT_NOT_VERIFIED if traced.judgement.verdict == "unbalanced" else EXIT_OK
 
 
@@ -88,18 +89,23 @@ def run_alone(args: argparse.Namespace, log: Log) -> int:
         from iogauge.analysis.pages import trace_text
 
         trace_text.show(trace_text.heading_of_log(log), log, trace_text.of_log(log, singly))
-        from iogauge.analysis.pages import trace_page
-
-        page = args.html or options.unused(Path(f"{log.path.stem}.html"))
-        summary = page.absolute().with_name(f"{page.stem}.{SUMMARY}")
-        summary = summary if args.html else options.unused(summary)
-        others = _others(args, log, summary)
-        if not args.html and not others.summary:
-            summary.unlink()
-        trace_page.write_log(log, singly, others, page)
-        for written in filter(None, (page, others.summary)):
-            options.say_written(written)
+        with options.page_beside(args.html):
+            _page_of_log(args, log, singly)
     return EXIT_OK
+
+
+def _page_of_log(args: argparse.Namespace, log: Log, singly: phases.Singly) -> None:
+    from iogauge.analysis.pages import trace_page
+
+    page = args.html or options.unused(Path(f"{log.path.stem}.html"))
+    summary = page.absolute().with_name(f"{page.stem}.{SUMMARY}")
+    summary = summary if args.html else options.unused(summary)
+    others = _others(args, log, summary)
+    if not args.html and not others.summary:
+        summary.unlink()
+    trace_page.write_log(log, singly, others, page)
+    for written in filter(None, (page, others.summary)):
+        options.say_written(written)
 
 
 def _calls(found: phases.Singly, log: Log) -> dict[str, Any]:

@@ -169,6 +169,8 @@ class Contest:
 
     def _lacks_a_range(self, rounds: int) -> bool:
         """Rounds that depend on each other count as fewer, so as many again may be needed."""
+        if not self.decided:
+            return False
         replay, count = self.alternatives[0], len(self.decided)
         found = [faster.ratio(replay, one, count) for one in self.decided if not one.why]
         return rounds >= faster.rounds_for(count) and any(one and one.low is None for one in found)

@@ -81,6 +81,13 @@ def end_with(parent: int | None) -> None:
         raise SystemExit(128 + signal.SIGTERM)
 
 
+def _take_signals() -> None:
+    """In a child before its program is started: without the parent's handlers."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+
+
 class Child:
     """ReFrame, or a step before or after it. Signals to this process end it, and are remembered."""
 
@@ -109,14 +116,16 @@ class Child:
         reader, writer = os.pipe()
         hold = [*self.hold, writer]
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # until there is whom to send them to
-        self.running = subprocess.Popen(
-            command, env={**environment, HOLD: ",".join(map(str, hold))}, pass_fds=hold,
-            stdout=lines.written if lines else None, stderr=subprocess.STDOUT if lines else None,
-            preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS),
-        )  # fmt: skip
+        try:
+            self.running = subprocess.Popen(
+                command, env={**environment, HOLD: ",".join(map(str, hold))}, pass_fds=hold,
+                stdout=lines.written if lines else None, preexec_fn=_take_signals,
+                stderr=subprocess.STDOUT if lines else None,
+            )  # fmt: skip
+            self.guard.watch(self.running.pid)
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         os.close(writer)
-        self.guard.watch(self.running.pid)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         ended = 0.0
         while (status := self.running.poll()) is None:
             time.sleep(0.05)

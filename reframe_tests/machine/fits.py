@@ -10,8 +10,9 @@ from reframe_tests.machine import duration, filesystems, placement
 from reframe_tests.machine.duration import Move
 from reframe_tests.machine.placed import Placed
 
-# What a reused buffer holds of cold reads before it is verified (kernels/driver/move.c: HELD).
-HELD = 32 * 2**20
+# What a reused buffer holds: of cold reads before they are verified, with ceilings, and else
+# (kernels/driver: HELD, TRANSFER, PIECE).
+HELD, CEILING, PIECE = 32 * 2**20, 8 * 2**20, 2**20
 QUEUE = 64 * 2**20  # of an I/O process, unless a test says otherwise
 
 
@@ -66,7 +67,8 @@ class Fits(Placed):
     def held_bytes(self) -> int:
         """Of data, in a process at once."""
         whole = self.share_of_a_dump()
-        return min(whole, max(self.call_bytes(), HELD)) if self.reuses_buffer() else whole
+        least = HELD if self.drop_caches else CEILING if self.ceilings else PIECE
+        return min(whole, max(self.call_bytes(), least)) if self.reuses_buffer() else whole
 
     def memory_shortage(self) -> str | None:
         """Checked before anything is submitted: a job that runs out of memory wastes its turn."""

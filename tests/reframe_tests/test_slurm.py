@@ -66,11 +66,10 @@ def past_its_limit(
     cluster: Cluster, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Future[Session]]:
     """Slurm's limits are whole minutes: this job waits for its end beside the other tests."""
-    slow = ("-S", "S3d.prerun_cmds=sleep 300", "-S", "S3d.time_limit=1m", "-p", "mpich")
-    one_node = ("-SS3d.nodes=1", "-SS3d.num_tasks=1")
+    slow = ("-SS3d.prerun_cmds=sleep 300", "-SS3d.time_limit=1m", "-p", "mpich")
     with ThreadPoolExecutor(1) as pool:
         folder = tmp_path_factory.mktemp("limit")
-        yield pool.submit(run, cluster, folder, *slow, *one_node)
+        yield pool.submit(run, cluster, folder, *slow, "-SS3d.nodes=1", "-SS3d.num_tasks=1")
 
 
 BOTH = "COMPLETED|ionode[1-2]"
@@ -78,12 +77,11 @@ BOTH = "COMPLETED|ionode[1-2]"
 
 def accounted(cluster: Cluster, job: str, what: str, wanted: str) -> bool:
     """Whether sacct says this, or begins so: it learns late of its end, and of all its nodes."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        found = cluster.run("sacct", "-n", "-X", "-P", "-j", job, "-o", what).strip()
-        if found.startswith(wanted) or time.monotonic() > end:
-            return found.startswith(wanted)
+    end, found = time.monotonic() + PATIENCE, ""
+    while not found.startswith(wanted) and time.monotonic() < end:
         time.sleep(0.5)
+        found = cluster.run("sacct", "-n", "-X", "-P", "-j", job, "-o", what).strip()
+    return found.startswith(wanted)
 
 
 def test_both_patterns_run_on_both_stacks_and_two_nodes(
@@ -93,8 +91,7 @@ def test_both_patterns_run_on_both_stacks_and_two_nodes(
     assert session.status == 0, session.text
     cases = [case for case in session.cases if case["result"] == "pass"]
     assert sorted((case["pattern"], case["environ"]) for case in cases) == [
-        *(("ior", stack) for stack in STACKS),
-        *(("s3d", stack) for stack in STACKS),
+        (pattern, stack) for pattern in ("ior", "s3d") for stack in STACKS
     ]
     for case in cases:
         kept = Path(case["outputdir"])
@@ -165,7 +162,7 @@ def test_scripts_written_beforehand_run_and_are_collected(cluster: Cluster, tmp_
     shutil.rmtree(scripts[0].parents[2] / "openmpi")
     for script in scripts:
         subprocess.run(
-            ["sbatch", "--wait", "job.sh"], cwd=script.parent, env=cluster.environment, check=True
+            ["sbatch", "--wait", "job.sh"], cwd=script.parent, env=environment, check=True
         )
     environment["IOGAUGE_OUTPUT"] = str(tmp_path / "output")
     words = [sys.executable, "-m", "iogauge", "collect", str(tmp_path / "scripts")]
@@ -197,8 +194,7 @@ def test_slurm_would_start_each_script_of_edison(cluster: Cluster, tmp_path: Pat
     assert len(scripts) == 4  # three experiments, and the check of the verification
     for script in scripts:
         cluster.run("sbatch", "--test-only", str(script))
-    too_large = tmp_path / "too_large.sh"
-    each = re.compile(r"--ntasks-per-node=\d+")
+    too_large, each = tmp_path / "too_large.sh", re.compile(r"--ntasks-per-node=\d+")
     too_large.write_text(each.sub("--ntasks-per-node=99", script.read_text()))
     with pytest.raises(ClusterProblem, match="node configuration is not available"):
         cluster.run("sbatch", "--test-only", str(too_large))
@@ -211,8 +207,7 @@ def test_slurm_would_start_each_script_of_edison(cluster: Cluster, tmp_path: Pat
 def test_a_job_that_cannot_start_is_cancelled_with_the_reason(
     option: str, reason: str, cluster: Cluster, tmp_path: Path
 ) -> None:
-    """Its limit is above the partition's, or it is held: Slurm accepts it, and leaves it
-    pending."""
+    """Its limit is above the partition's, or it is held: Slurm leaves it pending."""
     session = run(cluster, tmp_path, "-p", "mpich", option)
     assert session.status == 1
     (case,) = session.cases

@@ -57,7 +57,8 @@ class Careful(Templated):
         except (JobSchedulerError, KeyError) as problem:  # KeyError: a state with an unknown letter
             self.count(job, f"qstat: neither the job nor its end in {problem}")
             return
-        if job.state in ("QUEUED", "HELD") and (why := self.hopeless(job)):
+        waits = job.state in ("QUEUED", "HELD") and not job.cancelled
+        if waits and (why := self.hopeless(job)):
             self.count(job, why)
         elif job.state != "COMPLETED" or job.cancelled:
             job.misunderstood = 0
@@ -73,7 +74,9 @@ class Careful(Templated):
         comment = re.sub(r"\n\t", "", found[1]) if (found := COMMENT.search(said)) else ""
         if job.state == "QUEUED":
             return comment if comment.startswith("Can Never Run") else None
-        return None if DEPENDS.search(said) else f"the job is held until qrls: {comment}"
+        if "job_state = H" not in said or DEPENDS.search(said):
+            return None
+        return f"the job is held until qrls{': ' * bool(comment)}{comment}"
 
     def doubt(self, job: Any) -> str | None:
         """The end of a job is queried once more: it counts only if qstat says so."""
