@@ -35,8 +35,8 @@ def judged_by(expected: Expected, outside: Outside | None, *, traced: bool) -> d
 
 @dataclass(frozen=True)
 class Judged:
-    """`wrong`: the first problem; empty if there is none. `ledger`: its verdict, empty without a
-    trace. `asked`: whether it is known what the test asked for."""
+    """`wrong`: the problems of the first stage that has any, else empty. `ledger`: its verdict,
+    empty without a trace. `asked`: whether it is known what the test asked for."""
 
     wrong: str
     ledger: str

@@ -80,7 +80,7 @@ def _checked(
         whole[field] = UNKNOWN if unknown and field == "offset" else data[field]
     start, end = whole["start"], whole["end"]
     if not np.all((np.abs(start) < MOST_SECONDS) & (start <= end) & (end < MOST_SECONDS)):
-        raise BrokenLogError(f"{header.log}: a time that is none in {name}, or an end before it")
+        raise BrokenLogError(f"{header.log}: an invalid time in {name}, or an end before it")
     if len(data) and (whole["length"].min() < 0 or whole["offset"].min() < -1):
         raise BrokenLogError(f"{header.log}: an access of {name} before the beginning of its file")
     if len(data) and int(whole["offset"].max()) + int(whole["length"].max()) > 2**62:

@@ -36,7 +36,7 @@ def take(like: Like, maps: dict[str, str]) -> None:
         grids[names] = _grid(found[names], lengths)
         if holes:
             like.said.append(
-                f"{path}: {holes} masked points, here each of the process of the point before it"
+                f"{path}: {holes} masked points, each assigned to the owner of the point before it"
             )
     once = [name for names in found for name in names]
     if len(set(once)) == len(once) and all(grids.values()):

@@ -114,8 +114,8 @@ def rank(group: Sequence[Row], default: str) -> list[Row]:
 
 def default_of(row: Row, group: Sequence[Row], default: str) -> Row | None:
     """The baseline of a call, perhaps the call itself: the default on the same stack, without
-    hints, with the same parameters or none; else the fastest whose others the call lacks, as a file
-    per process has no layout. `default`: METHOD, or METHOD:MODE."""
+    hints, with the same parameters or none; else the fastest that differs only in parameters
+    this call does not have, as a layout. `default`: METHOD, or METHOD:MODE."""
     found = [
         other for other in group
         if other["stack"] == row["stack"] and not other["hints"]

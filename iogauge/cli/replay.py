@@ -52,7 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--fold", type=int, metavar="N",
         help="replay on N processes, fewer than in the log; without other methods")  # fmt: skip
     add("--rounds", type=int, default=ROUNDS, metavar="N",
-        help="rounds of other methods; 0: the replay alone (default: %(default)s)")  # fmt: skip
+        help="rounds of other methods, or twice as many where a range needs them; "
+        "0: the replay alone (default: %(default)s)")  # fmt: skip
     add("--method", action="append", default=[], metavar="NAME",
         help="such as hdf5 or hdf5:collective; may be repeated (default: all)")  # fmt: skip
     add("--hint", action="append", default=[], metavar="KEY=VALUE", help="for the other methods, "

@@ -111,7 +111,7 @@ class Ended:
     @cached_property
     def _judged(self) -> tuple[Kind, str]:
         if self.status is None and (self.document or {}).get("status") != "hung":
-            kept = f"; {self.outlived} processes did not end by SIGKILL" if self.outlived else ""
+            kept = f"; survived SIGKILL: {self.outlived}" if self.outlived else ""
             return "late", f"no end after {self.seconds:.0f} s{kept}"
         return judge(self.status, self.document, self.stderr + self.stdout)
 

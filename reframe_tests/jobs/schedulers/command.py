@@ -24,7 +24,7 @@ class CommandJob(TemplatedJob, sched.Job):
 
 
 class NotUnderstood(Exception):
-    """A command's answer that its manual does not show, or a state that waiting does not end."""
+    """A command's answer that its manual does not show, or a state that never ends by itself."""
 
 
 class CommandScheduler(Templated, sched.JobScheduler):

@@ -69,7 +69,7 @@ class Careful(Templated):
             self.wait_for_output(job)
 
     def hopeless(self, job: Any) -> str | None:
-        """Why waiting does not start it."""
+        """Why it can never start."""
         said = osext.run_command(f"qstat -f {job.jobid}").stdout
         comment = re.sub(r"\n\t", "", found[1]) if (found := COMMENT.search(said)) else ""
         if job.state == "QUEUED":

@@ -82,7 +82,7 @@ def test_single_accesses_of_version_1(
 @pytest.mark.parametrize("end", [0.7, -1.0, float("nan"), float("inf")])
 def test_an_access_that_ends_before_it_begins_is_damage(end: float, tmp_path: Path) -> None:
     dxt_log(tmp_path / "log", "<", "DXT_POSIX", end)
-    with pytest.raises(header.BrokenLogError, match=r"time that is none in DXT_POSIX, or an end"):
+    with pytest.raises(header.BrokenLogError, match=r"invalid time in DXT_POSIX, or an end"):
         list(dxt.blocks(header.read_header(tmp_path / "log"), "DXT_POSIX", 1, 4))
 
 
