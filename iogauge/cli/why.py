@@ -33,7 +33,11 @@ def run(args: argparse.Namespace) -> int:
         folder = max(there, key=lambda path: path.stat().st_mtime_ns, default=None)
     if folder is None:
         raise NothingFoundError(f"{args.output}: expected a run ({DOCUMENT}), found none")
-    folder = folder if folder.is_dir() else folder.parent
+    own = folder if folder.is_dir() else folder.parent
+    if not (own / DOCUMENT).exists():
+        other = "; of a log alone, iogauge trace shows what there is" if folder.is_file() else ""
+        raise NothingFoundError(f"{folder}: no {DOCUMENT} of a run is beside it{other}")
+    folder = own
     loaded = bottleneck.load(folder)
     place = remedies.run_of(folder, loaded.document)
     found = loaded.causes(_peaks(folder.resolve()))

@@ -77,6 +77,13 @@ def test_the_nearest_word_is_named(
     assert said.startswith("iogauge: ") and f"did you mean '{meant}'?" in said, said
 
 
+def test_why_of_a_log_alone_names_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.darshan").touch()
+    assert main(["why", str(tmp_path / "a.darshan")]) == 3
+    said = capsys.readouterr().err
+    assert "a.darshan: no result.json" in said and "iogauge trace" in said
+
+
 @pytest.mark.parametrize("verb", ["why", "trace"])
 def test_a_run_that_is_not_there_is_named(
     verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
