@@ -153,7 +153,7 @@ static int place_piece(io_step *f, io_part *parts, int n, uint64_t bytes) {
     bool many = f->direction == IO_READING && s->what->drop_caches && f->files == 1;
     uint64_t room = many ? s->buffer_bytes : bytes;
     double began = io_monotonic_seconds();
-    bool full = f->held_bytes + bytes > room || f->nheld > MOST_HELD;
+    bool full = f->held_bytes + bytes > room || f->nheld + (size_t)n > MOST_HELD;
     int status = full ? verify_held(f) : 0;
     if (!f->held_bytes && io_step_verifies(f) && f->direction == IO_READING)
         memset(s->buffer, POISON, room > bytes ? room : bytes);

@@ -2,11 +2,9 @@
 #include "driver/replay.h"
 
 #include <errno.h>
-#include <float.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -49,103 +47,14 @@ static void sleep_until(const io_replaying *r, double end) {
     }
 }
 
-/* What to do with an access; its data is in the buffer. */
-typedef int visitor(io_replaying *r, io_logged *l, const io_act *act, uint64_t offset);
-
-static bool writes(const io_act *act) { return io_act_is[act->kind].writes; }
-
-static bool moves(const io_act *act) { return writes(act) || io_act_is[act->kind].reads; }
-
-/* The MPI library of the recorded run read into newly allocated memory, where page faults dominate the
- * time. */
-static void prepare_read(const io_replaying *r, const io_act *act) {
-    memset(r->buffer, 0xA5, act->length); /* to detect a read that moves nothing */
-#ifdef MADV_DONTNEED
-    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    uint64_t ahead = (page - (uintptr_t)r->buffer % page) % page;
-    if (r->plan->files[act->file].by_library && act->length >= ahead + page)
-        madvise(r->buffer + ahead, (act->length - ahead) / page * page, MADV_DONTNEED);
-#endif
-}
-
-static void fill(io_replaying *r, uint64_t file, uint64_t place, uint64_t length) {
-    io_replay_fill(r, file, place, length, IO_MADE_BY_LOG, r->buffer);
-}
-
-static int make(io_replaying *r, io_logged *l, const io_act *act, uint64_t offset) {
-    if (io_act_is[act->kind].later && io_replay_later_make(r, l, act, offset)) return -1;
-    double began = io_monotonic_seconds();
-    if (writes(act))
-        io_replay_each_piece(r, act, offset, fill);
-    else
-        prepare_read(r, act);
-    r->seconds.fill += writes(act) ? io_monotonic_seconds() - began : 0;
-    return 0;
-}
-
-static int check(io_replaying *r, io_logged *l, const io_act *act, uint64_t offset) {
-    (void)l;
-    if (!io_act_is[act->kind].later) io_replay_check(r, act, offset);
-    return 0;
-}
-
-static int open_or_close(io_replaying *r, io_logged *l, const io_act *act) {
-    switch (act->kind) {
-    case IO_ACT_OPEN: return io_replay_open(r, l, act);
-    case IO_ACT_CLOSE: return io_replay_close(r, l, act);
-    case IO_ACT_VIEW: return io_replay_view(r, l, act);
-    case IO_ACT_WAIT: return io_replay_wait(r, l, act);
-    default: return io_replay_sync(r, l, act);
-    }
-}
-
-static bool in_phase(const io_logged *l, const io_replay_place *at) {
-    return at->act < l->n && l->acts[at->act].kind != IO_ACT_PHASE;
-}
-
-/* Does it wait for the other processes that have the file open? */
-static bool is_collective(const io_replaying *r, const io_act *act) {
-    return r->plan->files[act->file].level == IO_LEVEL_MPI_COLLECTIVE &&
-           (!moves(act) || io_act_is[act->kind].collective);
-}
-
-/* The calls of a phase, starting at `at`, whose data fits in memory together. If `acting`, also opens, closes
- * and flushes files. Advances the position. */
-static int run_batch(io_replaying *r, io_logged *l, io_replay_place *at, bool acting, visitor *each) {
-    int status = 0;
-    uint64_t used = 0;
-    bool ended = false;
-    for (; !status && !ended && in_phase(l, at); at->act++, at->call = 0) {
-        const io_act *act = &l->acts[at->act];
-        if (r->pace == IO_PACE_APART && is_collective(r, act)) return 0;
-        ended = r->pace == IO_PACE_ONE;
-        if (!moves(act)) {
-            status = acting ? open_or_close(r, l, act) : 0;
-            continue;
-        }
-        for (; !status && at->call < act->count; at->call++) {
-            if (used && (act->length > r->batch || used > r->batch - act->length)) return 0;
-            if (io_replay_path(r, act->file)) return -1;
-            r->buffer = r->memory + used;
-            status = each(r, l, act, act->offset + at->call * (uint64_t)act->stride);
-            used += act->length;
-            if (ended && at->call + 1 < act->count) {
-                at->call++;
-                return status;
-            }
-        }
-    }
-    return status;
-}
-
 /* Runs a phase of one process in batches; `made`: the first batch's data has been generated. */
 static int run_phase(io_replaying *r, io_logged *l, bool made) {
     int status = 0;
-    while (!status && in_phase(l, &l->at)) {
+    while (!status && io_replay_in_phase(l, &l->at)) {
         io_replay_place making = l->at, checking = l->at;
-        if (!made) status = run_batch(r, l, &making, false, make);
-        if (!status) status = run_batch(r, l, &l->at, true, io_replay_move);
-        if (!status) status = run_batch(r, l, &checking, false, check);
+        if (!made) status = io_replay_batch(r, l, &making, false, io_replay_make_data);
+        if (!status) status = io_replay_batch(r, l, &l->at, true, io_replay_move);
+        if (!status) status = io_replay_batch(r, l, &checking, false, io_replay_check_data);
         made = false;
     }
     return status;
@@ -154,92 +63,7 @@ static int run_phase(io_replaying *r, io_logged *l, bool made) {
 /* Generates the data of the first batch of a phase, before the processes synchronize. */
 static int generate_ahead(io_replaying *r) {
     io_replay_place from = r->logged[0].at;
-    return run_batch(r, &r->logged[0], &from, false, make);
-}
-
-/* Does any process have independent calls to a shared file in this phase, and more than one batch? Others
- * generate their data off the clock between these, so all have to be in step. Not with calls that end later,
- * in no known order. */
-static bool must_be_in_step(const io_replaying *r) {
-    const io_logged *l = r->logged;
-    int mine[] = {0, 0}, all[2]; /* must; cannot */
-    uint64_t bytes = 0;
-    bool apart = false, room = false;
-    mine[1] = r->nlogged != 1;
-    for (io_replay_place at = l->at; in_phase(l, &at); at.act++) {
-        const io_act *act = &l->acts[at.act];
-        bool collective = r->plan->files[act->file].level == IO_LEVEL_MPI_COLLECTIVE;
-        apart |= moves(act) && !is_collective(r, act) && r->users[act->file] > 1;
-        room |= moves(act) && bytes && (act->length > r->batch || bytes > r->batch - act->length);
-        room |= moves(act) && act->count > 1 && act->length > r->batch / act->count;
-        bytes += moves(act) ? act->length * act->count : 0;
-        mine[1] |= io_act_is[act->kind].later || act->kind == IO_ACT_WAIT;
-        mine[1] |= collective && r->users[act->file] != r->session->world->size;
-    }
-    mine[0] = apart && room;
-    MPI_Allreduce(mine, all, 2, MPI_INT, MPI_MAX, r->session->world->comm);
-    return all[0] && !all[1];
-}
-
-/* A batch with calls to files of several processes lasts until the last process of a node has ended its own,
- * as in move.c. `waited`: seconds beyond this process's calls, in the direction in which it moved the most.
- */
-static void advance(io_replaying *r, double waited, const double moved[]) {
-    int d = moved[IO_WRITING] >= moved[IO_READING] ? IO_WRITING : IO_READING;
-    r->spent[r->phase][d] += waited;
-    r->waited[d] += waited;
-    r->seconds.phase[d == IO_WRITING ? IO_PHASE_WRITE : IO_PHASE_READ] += waited;
-}
-
-static bool has_shared(const io_replaying *r, const io_logged *l, uint64_t from) {
-    for (uint64_t i = from; i <= l->at.act && i < l->n; i++)
-        if (l->acts[i].kind != IO_ACT_PHASE && moves(&l->acts[i]) && r->users[l->acts[i].file] > 1)
-            return true;
-    return false;
-}
-
-/* A batch, or one collective call. Returns the seconds from its begin on the node to its end there: 0 for
- * calls of files of one process, and collective ones. `moved`: in this process's calls, by direction. */
-static double run_step(io_replaying *r, io_logged *l, bool acts, int *status, double *own, double moved[]) {
-    io_replay_place checking = l->at;
-    double *phase = r->seconds.phase, times[] = {-DBL_MAX, -DBL_MAX}, node[2];
-    double before[] = {[IO_WRITING] = phase[IO_PHASE_WRITE], [IO_READING] = phase[IO_PHASE_READ]};
-    double began = io_monotonic_seconds();
-    if (acts) *status = run_batch(r, l, &l->at, true, io_replay_move);
-    double ended = io_monotonic_seconds();
-    if (acts && !*status) *status = run_batch(r, l, &checking, false, check);
-    moved[IO_WRITING] = phase[IO_PHASE_WRITE] - before[IO_WRITING];
-    moved[IO_READING] = phase[IO_PHASE_READ] - before[IO_READING];
-    bool shared = acts && r->pace == IO_PACE_APART && has_shared(r, l, checking.act);
-    if (shared) times[0] = -began, times[1] = ended;
-    io_reduce_max(r->session->world, r->session->world->node, times, node, 2);
-    *own = shared ? ended - began : -1;
-    return node[1] > -DBL_MAX ? node[0] + node[1] : 0;
-}
-
-/* Runs a phase in steps that all processes begin together: a batch of independent calls of each, or, where no
- * process has any before its next collective call, that call. */
-static int run_in_step(io_replaying *r, io_logged *l, bool made) {
-    int status = 0;
-    enum { FAILED, APART, MORE, SECONDS, VALUES };
-    double mine[VALUES] = {0}, all[VALUES], own = -1, moved[IO_DIRECTIONS] = {0};
-    io_world *world = r->session->world;
-    do {
-        bool more = in_phase(l, &l->at), collective = more && is_collective(r, &l->acts[l->at.act]);
-        io_replay_place making = l->at;
-        r->pace = collective ? IO_PACE_ONE : IO_PACE_APART;
-        if (!made && !status) status = run_batch(r, l, &making, false, make);
-        mine[FAILED] = status != 0;
-        mine[APART] = more && !collective;
-        mine[MORE] = more;
-        io_reduce_max(world, world->comm, mine, all, VALUES);
-        if (own >= 0) advance(r, all[SECONDS] - own, moved);
-        made = collective && all[APART] > 0;
-        bool acts = !(all[FAILED] > 0) && more && !made;
-        mine[SECONDS] = all[FAILED] > 0 ? 0 : run_step(r, l, acts, &status, &own, moved);
-    } while (!(all[FAILED] > 0) && all[MORE] > 0);
-    r->pace = IO_PACE_FREE;
-    return all[FAILED] > 0 ? -1 : 0;
+    return io_replay_batch(r, &r->logged[0], &from, false, io_replay_make_data);
 }
 
 static int act_all(io_replaying *r) {
@@ -247,7 +71,7 @@ static int act_all(io_replaying *r) {
     uint64_t pause = 0;
     while (more) {
         double resume = io_monotonic_seconds() + (double)pause * NANO * r->think;
-        bool in_step = must_be_in_step(r);
+        bool in_step = io_replay_must_be_in_step(r);
         int status = generate_ahead(r);
         io_now_at(r->session->world, IO_AT_OTHERS);
         if (io_agree(r->session->world)) return -1;
@@ -255,7 +79,7 @@ static int act_all(io_replaying *r) {
         more = false;
         for (uint64_t i = 0; i < r->nlogged && !status; i++) {
             io_logged *l = &r->logged[i];
-            status = in_step ? run_in_step(r, l, true) : run_phase(r, l, i == 0);
+            status = in_step ? io_replay_in_step(r, l, true) : run_phase(r, l, i == 0);
             more = !status && l->at.act < l->n;
             if (more)
                 pause = l->acts[l->at.act++].length;
@@ -321,6 +145,7 @@ static void stop(io_replaying *r, bool failed) {
         if (r->comms[f] != MPI_COMM_NULL) MPI_Comm_free(&r->comms[f]);
     free(r->comms);
     free(r->users);
+    free(r->movers);
     free(r->spent);
     free(r->logged);
     free(r->prepared);

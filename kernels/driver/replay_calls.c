@@ -250,7 +250,9 @@ void io_replay_forget(io_logged *l) {
 static int count_users(io_replaying *r, bool *mine) {
     uint64_t n = r->plan->nfiles;
     r->users = calloc(n, sizeof *r->users);
-    if (!mine || !r->users || n > INT_MAX) io_fail(r->ctx.error, "out of memory for the files of a schedule");
+    r->movers = calloc(n, sizeof *r->movers);
+    if (!mine || !r->users || !r->movers || n > INT_MAX)
+        io_fail(r->ctx.error, "out of memory for the files of a schedule");
     if (io_agree(r->session->world)) return -1;
     for (uint64_t i = 0; i < r->nlogged; i++)
         for (uint64_t k = 0; k < r->logged[i].n; k++)

@@ -62,7 +62,8 @@ typedef struct {
     io_file file;   /* of the last access, for messages */
     uint64_t named; /* the number of that file, from 1 on */
     io_pace pace;
-    int *users; /* of each file: how many processes open it */
+    int *movers; /* of each file: how many processes move data of it in this phase */
+    int *users;  /* of each file: how many processes open it */
     io_seconds seconds;
     double waited[IO_DIRECTIONS]; /* for the slowest process of each step */
     uint64_t calls[IO_DIRECTIONS];
@@ -92,6 +93,18 @@ int io_replay_wait(io_replaying *r, io_logged *l, const io_act *act);
 /* Fails if a call is in progress for the file that is closed; NULL: for any, at the end. */
 int io_replay_none_left(io_replaying *r, const io_logged *l, const io_act *closing);
 void io_replay_later_forget(io_logged *l);
+
+/* replay_batch.c. What to do with an access; its data is in the buffer. */
+typedef int io_replay_visitor(io_replaying *r, io_logged *l, const io_act *act, uint64_t offset);
+io_replay_visitor io_replay_make_data, io_replay_check_data;
+bool io_replay_moves(const io_act *act);
+bool io_replay_in_phase(const io_logged *l, const io_replay_place *at);
+bool io_replay_is_collective(const io_replaying *r, const io_act *act);
+int io_replay_batch(io_replaying *r, io_logged *l, io_replay_place *at, bool acting, io_replay_visitor *each);
+
+/* replay_step.c. `made`: the data of the first batch has been generated. */
+bool io_replay_must_be_in_step(io_replaying *r);
+int io_replay_in_step(io_replaying *r, io_logged *l, bool made);
 
 /* replay_bytes.c */
 #define IO_REPLAY_PIECE ((uint64_t)1 << 20)

@@ -64,9 +64,8 @@ int iogauge_take_back(void *element, uint64_t size) {
 
 /* IOGAUGE_TRACE_FLIP: each process changes a byte of a file that it has written, at this place and its rank,
  * modulo the file's size. A file may be closed several times, and its next one may hold any value there:
- * after n changes the byte is its value XOR 3n, so that none of up to 85 undoes others, nor one bit of
- * iogauge_plant(). A
- * forked child, which shares files and rank with its parent, changes none. */
+ * after n changes the byte is its value XOR 3n, so that none undoes others, and up to 85 not one bit of
+ * iogauge_plant(). A forked child, which shares files and rank with its parent, changes none. */
 void recorder_flip(record *file) {
     const char *where = getenv("IOGAUGE_TRACE_FLIP"), *path = file->path;
     if (!where || recorder_state()->forked) return;
