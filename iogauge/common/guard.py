@@ -36,8 +36,10 @@ class Guard:
             cwd="/",
         )
 
-    def watch(self, process: int) -> None:
-        self._say(f"+{process}")
+    def watch(self, process: int = 0) -> None:
+        """0: the calling process, such as a child before its program starts: if its parent told of
+        it, the parent might be killed before."""
+        self._say(f"+{process or os.getpid()}")
 
     def forget(self, process: int) -> None:
         self._say(f"-{process}")
@@ -45,8 +47,7 @@ class Guard:
     def _say(self, line: str) -> None:
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):  # the guard itself was killed
-            self._process.stdin.write(f"{line}\n".encode())
-            self._process.stdin.flush()
+            os.write(self._process.stdin.fileno(), f"{line}\n".encode())
 
 
 def held() -> list[int]:

@@ -185,10 +185,8 @@ def execute(
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True,
-            env={**os.environ, **env, MARK: mark},
+            env={**os.environ, **env, MARK: mark}, preexec_fn=guard.watch if guard else None,
         )  # fmt: skip
-        if guard:
-            guard.watch(process.pid)
         status, outlived = None, 0
         try:
             status = process.wait(seconds)

@@ -81,8 +81,9 @@ def end_with(parent: int | None) -> None:
         raise SystemExit(128 + signal.SIGTERM)
 
 
-def _take_signals() -> None:
-    """In a child before its program is started: without the parent's handlers."""
+def _begin(guard: Guard) -> None:
+    """In a child before its program starts: it takes signals, without the parent's handlers."""
+    guard.watch()
     for number in SIGNALS:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
@@ -119,10 +120,9 @@ class Child:
         try:
             self.running = subprocess.Popen(
                 command, env={**environment, HOLD: ",".join(map(str, hold))}, pass_fds=hold,
-                stdout=lines.written if lines else None, preexec_fn=_take_signals,
+                stdout=lines.written if lines else None, preexec_fn=lambda: _begin(self.guard),
                 stderr=subprocess.STDOUT if lines else None,
             )  # fmt: skip
-            self.guard.watch(self.running.pid)
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         os.close(writer)
