@@ -55,8 +55,8 @@ static bool has_shared(const io_replaying *r, const io_logged *l, uint64_t from)
     return false;
 }
 
-/* What a process tells the others of its batch. `own`: its seconds, less those of calls that move nothing and
- * count in phases of their own; below 0: no calls to shared files. `seconds`: of the node, by direction. */
+/* What a process tells the others of its batch. `own`: its seconds, less calls that move nothing and
+ * count in other phases; below 0: no calls to shared files. `seconds`: of the node, by direction. */
 typedef struct {
     double own, seconds[IO_DIRECTIONS];
     int direction; /* in which it moved the longest */
