@@ -263,6 +263,36 @@ def test_calls_of_a_shared_file_begin_together(
     assert document["samples"][0][way]["in_calls"] >= calls * seconds
 
 
+@pytest.mark.parametrize("other", ["its own file", "a flush"])
+def test_no_time_counts_twice(stack: Stack, injector: Path, tmp_path: Path, other: str) -> None:
+    """Beside calls to a shared file one process has slow calls that others do not wait for: the
+    times of the phases together fit into the run."""
+    data = tmp_path / "data"
+    data.mkdir()
+    shared = [[BOTH, (schedule.WRITE, 0, 4096 * rank, 4096, 8192, 3)] for rank in range(2)]
+    own: list[Act] = [(schedule.OPEN, 1, 0, 0, 0, 0), (schedule.WRITE, 1, 0, 4096, 4096, 3)]
+    slow = Faults("fsync", "slow", times=None, milliseconds=1000)
+    shared[1] += [*own, (schedule.CLOSE, 1, 0, 0, 0, 0)] if other == "its own file" else []
+    shared[0] += [] if other == "its own file" else [(schedule.SYNC, 0, 0, 0, 0, 0)]
+    if other == "its own file":
+        slow = Faults("write", "slow", times=None, milliseconds=300)
+    files = [
+        {"name": "a", "level": "posix", "extent": 24576, "read": False, "written": True},
+        {"name": "b", "level": "posix", "extent": 12288, "read": False, "written": True},
+    ]
+    acts = [[*some, CLOSED] for some in shared]
+    file = write(tmp_path / "s", acts, files=files[: 1 + (other == "its own file")])
+    words = ["replay", "--schedule", str(file), "--dir", str(data), "--buffer", "reused"]
+    sample = stack.run(
+        *words, document=tmp_path / "r", environment=preload_faults(injector, slow, data)
+    ).good()["samples"][0]["write"]
+    began, ended = (
+        f(one[end] for one in sample["spans"]) for f, end in ((min, "begin"), (max, "end"))
+    )
+    most = ended - began + 0.3  # of what is counted twice a third at most: phases are side by side
+    assert sample["seconds"] <= most and sample["in_calls"] <= most
+
+
 @pytest.mark.parametrize("buffer", ["reused", "whole"])
 def test_processes_with_unlike_calls_are_in_step(stack: Stack, tmp_path: Path, buffer: str) -> None:
     """One has many independent calls before a collective one, the other has them behind it, a third
