@@ -84,6 +84,7 @@ MORE_LIES = {
                 "    io_add_times(f->session, sample, &f->seconds, direction);",
                 (
                     "    for (int p = 0; f->step && p < IO_PHASES; p++) f->seconds.phase[p] = 0;\n"
+                    "    if (f->step) f->seconds.waited = 0;\n"
                     "    io_add_times(f->session, sample, &f->seconds, direction);"
                 ),
             ),
