@@ -72,7 +72,7 @@ struct io_pattern {
      * read phases: the names, at most IO_MAX_STRETCHES, ending with NULL, and the index for each transfer. */
     const char *const *stretches;
     int (*stretch)(const void *state, uint64_t transfer);
-    /* Optional. A series: in each step a process handles this many own files
+    /* Optional. A series: in each step a process handles this many files alone
      * (schema.file_per_process), one after another, and each operation on them is timed. All have the same
      * size and number of transfers. Transfers are numbered across files; the offset of a part is within its
      * file. */

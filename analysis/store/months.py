@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Months: many sessions' files merged into
-STORE/months/system=NAME/month=YYYY-MM/NUMBER-ID.parquet, so that a query does not open thousands of
-files.
+"""Months: many sessions' files merged into one, so that a query does not open thousands of files:
+
+    STORE/months/system=NAME/month=YYYY-MM/NUMBER-ID.parquet
 
 A month's file is never changed. A session that is ingested again gets its own file, which overrides
 it until the next compaction. Of two months' files the higher NUMBER wins, so a killed compaction

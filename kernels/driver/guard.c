@@ -294,13 +294,13 @@ static void release(io_guard *g) {
     free(g);
 }
 
-static io_guard *prepare(io_world *world, double patience, MPI_Comm comm) {
+static io_guard *prepare(io_world *world, double patience) {
     io_guard *g = calloc(1, sizeof *g);
     int n, mine;
-    MPI_Comm_size(comm, &n);
-    MPI_Comm_rank(comm, &mine);
+    MPI_Comm_size(world->node, &n);
+    MPI_Comm_rank(world->node, &mine);
     size_t bytes = sizeof(node) + (size_t)n * sizeof(io_pulse);
-    node *shared = share_memory(comm, bytes);
+    node *shared = share_memory(world->node, bytes);
     int able = g && shared;
     if (able) {
         *g = (io_guard){.world = world, .shared = shared, .bytes = bytes, .n = n, .mine = mine};
@@ -315,7 +315,7 @@ static io_guard *prepare(io_world *world, double patience, MPI_Comm comm) {
         g->seen = own_bytes(g);
         if (!g->seen) able = 0; /* its progress could be invisible */
     }
-    MPI_Allreduce(MPI_IN_PLACE, &able, 1, MPI_INT, MPI_MIN, comm);
+    MPI_Allreduce(MPI_IN_PLACE, &able, 1, MPI_INT, MPI_MIN, world->node);
     if (able) return g;
     if (g && shared)
         release(g);
@@ -335,13 +335,9 @@ static bool start_thread(io_guard *g) {
 }
 
 io_guard *io_guard_start(io_world *world, double patience) {
-    MPI_Comm comm;
-    if (patience <= 0 ||
-        MPI_Comm_split_type(world->comm, MPI_COMM_TYPE_SHARED, world->rank, MPI_INFO_NULL, &comm))
-        return NULL;
-    io_nodes *nodes = io_nodes_start(world->comm, comm);
-    io_guard *g = prepare(world, patience, comm);
-    MPI_Comm_free(&comm);
+    if (patience <= 0) return NULL;
+    io_nodes *nodes = io_nodes_start(world->comm, world->node);
+    io_guard *g = prepare(world, patience);
     if (!g) {
         io_nodes_stop(nodes);
         return NULL;

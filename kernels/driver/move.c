@@ -168,10 +168,10 @@ static int hold_piece(io_step *f, const io_part *parts, int n, uint64_t bytes) {
     double began = io_monotonic_seconds();
     size_t wanted = f->nheld + (size_t)n;
     if (wanted > f->held_room) {
-        io_part *more = realloc(f->held, wanted * sizeof *more);
-        if (!more) return io_fail(f->ctx.error, "out of memory for %zu parts", wanted);
+        io_part *more = realloc(f->held, 2 * wanted * sizeof *more);
+        if (!more) return io_fail(f->ctx.error, "out of memory for %zu parts", 2 * wanted);
         f->held = more;
-        f->held_room = wanted;
+        f->held_room = 2 * wanted;
     }
     if (n) memcpy(f->held + f->nheld, parts, (size_t)n * sizeof *parts);
     f->nheld = wanted;
@@ -195,9 +195,8 @@ static void prepare_piece(io_step *f, const io_part *parts, int n) {
  * core, before its call. Whether any process failed; `more`: whether any has another piece. */
 static bool end_together(io_step *f, double began, double ended, bool failed, bool *more) {
     io_world *world = f->session->world;
-    double reducing = io_monotonic_seconds(), times[] = {-began, ended}, node[2], all[3];
-    io_reduce_max(world, world->node, times, node, 2);
-    double mine[] = {node[0] + node[1], failed, *more};
+    double reducing = io_monotonic_seconds(), all[3];
+    double mine[] = {io_node_seconds(world, began, ended), failed, *more};
     io_reduce_max(world, world->comm, mine, all, 3);
     double waited = all[0] - (ended - began);
     f->seconds.waited += waited;

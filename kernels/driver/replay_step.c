@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Batches that all processes begin together, and how long each lasts. */
-#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -64,12 +64,10 @@ typedef struct {
 
 /* A batch, or one collective call. The check comes when no process of the node is in a call any more. */
 static step_times run_step(io_replaying *r, io_logged *l, bool acts, int *status) {
-    enum { TIMES = 2 * IO_DIRECTIONS };
     io_replay_place checking = l->at;
     const double *phase = r->seconds.phase, *spent = r->spent[r->phase];
-    double times[TIMES], node[TIMES], before = spent[IO_WRITING] + spent[IO_READING];
+    double before = spent[IO_WRITING] + spent[IO_READING];
     double written = phase[IO_PHASE_WRITE], read = phase[IO_PHASE_READ];
-    for (int i = 0; i < TIMES; i++) times[i] = -DBL_MAX;
     double began = io_monotonic_seconds();
     if (acts) *status = io_replay_batch(r, l, &l->at, true, io_replay_move);
     double ended = io_monotonic_seconds();
@@ -78,14 +76,12 @@ static step_times run_step(io_replaying *r, io_logged *l, bool acts, int *status
     ended -= spent[IO_WRITING] + spent[IO_READING] - before - written - read;
     bool shared = acts && r->pace == IO_PACE_APART && has_shared(r, l, checking.act);
     step_times found = {shared ? ended - began : -1, {0}, written >= read ? IO_WRITING : IO_READING};
-    if (shared) {
-        times[2 * found.direction] = -began;
-        times[2 * found.direction + 1] = ended;
+    for (int d = 0; d < IO_DIRECTIONS; d++) {
+        bool mine = shared && d == found.direction;
+        found.seconds[d] =
+            io_node_seconds(r->session->world, mine ? began : INFINITY, mine ? ended : -INFINITY);
     }
-    io_reduce_max(r->session->world, r->session->world->node, times, node, TIMES);
     if (acts && !*status) *status = io_replay_batch(r, l, &checking, false, io_replay_check_data);
-    for (int d = 0; d < IO_DIRECTIONS; d++)
-        found.seconds[d] = node[2 * d + 1] > -DBL_MAX ? node[2 * d] + node[2 * d + 1] : 0;
     return found;
 }
 

@@ -2,6 +2,7 @@
 #include "driver/world.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +106,12 @@ void io_reduce_max(io_world *w, MPI_Comm comm, const double *mine, double *most,
     io_now_at(w, IO_AT_OTHERS);
     MPI_Iallreduce(mine, most, n, MPI_DOUBLE, MPI_MAX, comm, &request);
     wait_for_peers(w, 1, &request);
+}
+
+double io_node_seconds(io_world *w, double began, double ended) {
+    double times[] = {-began, ended}, most[2];
+    io_reduce_max(w, w->node, times, most, 2);
+    return most[1] > -INFINITY ? most[0] + most[1] : 0;
 }
 
 int io_agree(io_world *w) {

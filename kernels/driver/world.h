@@ -53,6 +53,9 @@ int io_agree(io_world *world);
 /* The most of `n` values over `comm`, which holds this process's node or world. Ends the job as io_agree
  * does. */
 void io_reduce_max(io_world *world, MPI_Comm comm, const double *mine, double *most, int n);
+/* From the first begin on this node to the last end, by io_monotonic_seconds; 0 if no process has any. A
+ * process without one passes INFINITY, -INFINITY. */
+double io_node_seconds(io_world *world, double began, double ended);
 #define IO_PEER_SECONDS 5.0
 
 /* Records the next phase, for the message of a crash inside a library (crash.h). */
