@@ -235,7 +235,14 @@ def liar(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Lie], Path]:
     return built
 
 
-@pytest.mark.parametrize("name", LIES)
+def marks(lie: Lie) -> list[pytest.MarkDecorator]:
+    """Debian 12's HDF5 has no call for several arrays: `make test-newer` attacks it."""
+    return [pytest.mark.newer] if lie.call == "hdf5:multi" else []
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=marks(lie)) for name, lie in LIES.items()]
+)
 def test_a_lie_has_a_witness(name: str, liar: Callable[[Lie], Path], tmp_path: Path) -> None:
     lie = LIES[name]
     program = liar(lie)
