@@ -334,6 +334,9 @@ def main(words: Sequence[str] | None = None) -> int:
         for number, case in enumerate(CASES):
             if args.only and not any(one in f"{case.layer} {case.name}" for one in args.only):
                 continue
+            if case.hint and "romio" not in kernels.environ(args.stack)["features"]:
+                print(f"| {case.layer} | {case.name} | left out: {args.stack} has no ROMIO |")
+                continue
             try:
                 found = bench.measure(case, number)
             finally:
