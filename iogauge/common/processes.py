@@ -4,11 +4,12 @@
 import hashlib
 import os
 import re
+import select
 import signal
 import socket
 import time
 from collections.abc import Callable, Collection
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 PROC = Path("/proc")
@@ -96,6 +97,18 @@ def send(number: int, find: Callable[[], Collection[int]]) -> bool:
     for handle in opened.values():
         os.close(handle)
     return bool(found)
+
+
+def wait_for_an_end(processes: list[int], seconds: float | None) -> None:
+    """At most so long; at once if the end cannot be awaited (Linux before 5.3)."""
+    ends = select.poll()
+    with ExitStack() as opened, suppress(AttributeError, OSError):
+        for process in processes:
+            end = os.pidfd_open(process)
+            opened.callback(os.close, end)
+            ends.register(end, select.POLLIN)
+        if processes:
+            ends.poll(None if seconds is None else 1000 * seconds)
 
 
 def with_variable(name: str, value: str) -> list[int]:

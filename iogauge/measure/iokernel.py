@@ -19,7 +19,7 @@ from iogauge.analysis.errors import AnalysisError
 from iogauge.common import json_file
 from iogauge.common.document import first_mismatch, not_started
 from iogauge.common.guard import Guard
-from iogauge.common.processes import of_session, send, with_variable
+from iogauge.common.processes import of_session, send, wait_for_an_end, with_variable
 from iogauge.common.run_folder import RECORDER
 from iogauge.common.text import one_line
 from iogauge.measure import kernels
@@ -187,17 +187,19 @@ def execute(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True,
             env={**os.environ, **env, MARK: mark}, preexec_fn=guard.watch if guard else None,
         )  # fmt: skip
-        status, outlived = None, 0
+        status, outlived = None, None
         try:
-            status = process.wait(seconds)
+            wait_for_an_end([process.pid], seconds)  # Popen's own looks every 50 ms
+            status = process.wait(seconds and max(0.0, began + seconds - time.monotonic()))
             outlived = _wait(process, mark, LINGER)
         except subprocess.TimeoutExpired:
             if late:
                 late(process.pid)
         finally:
             took = time.monotonic() - began
-            left = _end(process, mark, signal.SIGTERM if status is None else signal.SIGKILL)
-            outlived = max(outlived, left)
+            if outlived != 0:  # each look at all processes takes milliseconds
+                left = _end(process, mark, signal.SIGTERM if status is None else signal.SIGKILL)
+                outlived = max(outlived or 0, left)
             if guard:
                 guard.forget(process.pid)
         texts = []

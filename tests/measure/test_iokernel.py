@@ -46,3 +46,31 @@ def test_a_run_ends_if_its_parent_is_killed_once_it_has_started() -> None:
     while (left := processes.of_session(job)) and time.monotonic() < end:
         time.sleep(0.05)
     assert not left
+
+
+def test_a_look_at_jobs_ends_with_the_first_of_them() -> None:
+    with subprocess.Popen(["sleep", "60"]) as long, subprocess.Popen(["true"]) as short:
+        processes.wait_for_an_end([long.pid, short.pid], seconds=60)
+        assert short.poll() == 0 and long.poll() is None
+        processes.wait_for_an_end([long.pid], seconds=0.01)
+        assert long.poll() is None
+        long.kill()
+    processes.wait_for_an_end([], seconds=60)
+    processes.wait_for_an_end([short.pid], seconds=60)
+
+
+def test_after_an_end_all_processes_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a node with thousands each look takes a good part of a second."""
+    looks: list[int] = []
+    alive = iokernel._alive
+
+    def counted(leader: int, mark: str) -> set[int]:
+        looks.append(leader)
+        return alive(leader, mark)
+
+    monkeypatch.setattr(iokernel, "_alive", counted)
+    monkeypatch.setattr(iokernel, "LINGER", 0.1)
+    ended = iokernel.execute(["sh", "-c", "exit 3"], {})
+    assert (ended.status, ended.outlived, len(looks)) == (3, 0, 1)
+    left = iokernel.execute(["sh", "-c", "sleep 1000 & exit 3"], {})
+    assert (left.status, left.outlived) == (3, 1) and not processes.of_session(looks[-1])

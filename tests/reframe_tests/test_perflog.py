@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -11,7 +10,6 @@ from typing import Any, ClassVar
 import pytest
 from reframe.core import logging
 
-from reframe_tests.jobs.schedulers.local import wait_for_an_end
 from site_configs.support import common, perflog
 
 FIGURES = {
@@ -88,14 +86,3 @@ def test_the_lines_are_reframes_own(tmp_path: Path, figures: dict[str, Any]) -> 
     found = logged(tmp_path / "mine", mine, Case(figures), multiline=False)
     assert found == expected and len(found.splitlines()) == 1 + max(1, len(figures))
     assert Case.gathered == before + 1
-
-
-def test_a_look_at_jobs_ends_with_the_first_of_them() -> None:
-    with subprocess.Popen(["sleep", "60"]) as long, subprocess.Popen(["true"]) as short:
-        wait_for_an_end([long.pid, short.pid], seconds=60)
-        assert short.poll() == 0 and long.poll() is None
-        wait_for_an_end([long.pid], seconds=0.01)
-        assert long.poll() is None
-        long.kill()
-    wait_for_an_end([], seconds=60)
-    wait_for_an_end([short.pid], seconds=60)

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`local.j2`: jobs are processes of this machine, and end with ReFrame, however that ends."""
 
-import contextlib
 import functools
-import os
-import select
 import signal
 import socket
 import time
@@ -15,6 +12,7 @@ import reframe.utility.osext as osext
 from reframe.core.schedulers.local import LocalJobScheduler, _LocalJob
 
 from iogauge.common.guard import Guard
+from iogauge.common.processes import wait_for_an_end
 from reframe_tests.jobs import registry
 from reframe_tests.jobs.schedulers.templated import Templated, TemplatedJob
 
@@ -33,18 +31,6 @@ def guard() -> Guard:
 
 class TemplatedLocalJob(TemplatedJob, _LocalJob):
     """A local job with a templated script."""
-
-
-def wait_for_an_end(processes: list[int], seconds: float = LOOK) -> None:
-    """At most so long; at once if the end cannot be awaited (Linux before 5.3)."""
-    ends = select.poll()
-    with contextlib.ExitStack() as opened, contextlib.suppress(OSError):
-        for process in processes:
-            end = os.pidfd_open(process)
-            opened.callback(os.close, end)
-            ends.register(end, select.POLLIN)
-        if processes:
-            ends.poll(1000 * seconds)
 
 
 @registry.scheduler("local.j2", local=True)
@@ -71,7 +57,7 @@ class TemplatedLocalScheduler(Templated, LocalJobScheduler):
 
     def poll(self, *jobs: Any) -> None:
         running = [job for job in jobs if job is not None and not self.finished(job)]
-        wait_for_an_end([job._jobid for job in running if job._jobid])
+        wait_for_an_end([job._jobid for job in running if job._jobid], LOOK)
         super().poll(*running)
         for job in running:
             if self.finished(job):
