@@ -3,7 +3,7 @@
 
     python -m tests.soak [--runs 10000] [--seed 1] [--stacks openmpi,mpich] [--load 4] [--keep DIR]
 
-Each run is one that CTest knows (kernels/tests/), drawn by the seed: stack, pattern, method, mode,
+Each run is one that CTest knows (tests/ctest/), drawn by the seed: stack, pattern, method, mode,
 processes, options. It is checked as CTest checks it. What did not end well is counted by its kind,
 and its command, output and, where it did not end, the place of each of its processes are kept.
 
@@ -29,15 +29,12 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.analysis.errors import UsageError
-from iogauge.common.paths import KERNELS, output
+from iogauge.common.paths import output
 from iogauge.common.processes import of_session
 from iogauge.measure import iokernel, kernels
 from iogauge.measure.iokernel import Stack
+from tests.ctest import discover, run_case
 from tools import markdown
-
-sys.path.insert(0, str(KERNELS / "tests"))  # as CTest runs them: they are no package
-import discover
-import run_case
 
 SECONDS = 180  # a run takes less than one; a loaded machine may be slow
 PATIENCE = "60"  # of the kernels' own guard, which then ends a job in which nothing moves

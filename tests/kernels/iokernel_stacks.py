@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass, field
 from functools import cache
@@ -20,9 +19,7 @@ from iogauge.common.paths import KERNELS
 from iogauge.measure import kernels
 from iogauge.measure.iokernel import execute
 from site_configs import local
-
-sys.path.append(str(KERNELS / "tests"))  # as CTest runs it: it is no package
-from run_case import crashed_at_the_end
+from tests.ctest.run_case import crashed_at_the_end
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 180  # for one run, on a machine however loaded; a hang is a failure, not a wait

@@ -26,6 +26,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Stack:
         pytest.skip(reason)
     kernels = tmp_path_factory.mktemp("tree") / "kernels"
     shutil.copytree(KERNELS, kernels)
+    shutil.copytree(ROOT / "tests" / "ctest", kernels.parent / "tests" / "ctest")
     shutil.copy(ROOT / "VERSION", kernels.parent)
     shutil.copy(ADDED / "rows.c", kernels / "patterns")
     shutil.copy(ADDED / "plain.c", kernels / "methods")

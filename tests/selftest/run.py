@@ -5,20 +5,16 @@ from __future__ import annotations
 
 import shlex
 import shutil
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from iogauge.common.paths import KERNELS
 from iogauge.measure import iokernel, kernels
 from reframe_tests.framework.recorders import RECORDER
+from tests.ctest.run_case import crashed_at_the_end
 from tests.selftest.cases import Case, Subject
 from tests.selftest.injector import DATA, Fired, preload, read_fired
-
-sys.path.append(str(KERNELS / "tests"))  # as CTest runs them: they are no package
-from run_case import crashed_at_the_end
 
 PATIENCE = 5  # of the kernels, in seconds
 # The guard sees after its patience that nothing moves, and takes at most 30 s to clean up.
