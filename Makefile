@@ -90,7 +90,7 @@ lint: setup-test ## ruff, mypy, clang-format and shellcheck over all sources
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/clang-format --dry-run --Werror kernels/*.[ch] kernels/*/*.[ch] tests/*/*.c
-	shellcheck environments/*/*.sh containers/*.sh tests/*.sh tools/*.sh tools/*/*.sh reframe_tests/*/*.sh .ci/run
+	shellcheck environments/*/*.sh containers/*.sh tests/*.sh tests/*/*.sh tools/*.sh reframe_tests/*/*.sh .ci/run
 
 # Every pattern x method x mode of each stack's kernels, with two counts of processes; warnings are errors.
 test-kernels: setup-test
@@ -160,15 +160,15 @@ test-newer: setup-test
 
 # ext4, xfs, btrfs and tmpfs, mounted for the tests alone.
 test-fs-local: setup-test
-	@$(PYTHON) -m tools.mounted_fs --local --tests quick
+	@$(PYTHON) -m tests.mounted_fs --local --tests quick
 
 test-fs: ### mount every file system that this machine can, test on each, unmount (ARGS='xfs moosefs')
 	@environments/debian/setup.sh --test --fs
-	@$(PYTHON) -m tools.mounted_fs $(ARGS)
+	@$(PYTHON) -m tests.mounted_fs $(ARGS)
 
 guest: setup-test ### run a command in a virtual machine with Debian's kernel (ARGS='--minutes 5 -- uname -r')
 	@environments/debian/setup.sh --test --fs
-	@$(PYTHON) -m tools.guest $(ARGS)
+	@$(PYTHON) -m tests.guest $(ARGS)
 
 spack-mirror: ### archives for environments/from-source, each checked by sha256; says what is missing (FROM=FOLDER)
 	@environments/debian/setup.sh --python-only
@@ -193,7 +193,7 @@ blame-size: setup ### find who raced among 10^6 accesses of 64 processes: second
 	@$(PYTHON) -m tests.sizes blame $(ARGS)
 
 simulate: setup-test ### what the statistics promise, simulated (3 minutes; ranges in docs/analysis.md)
-	@$(PYTHON) -m tools.simulate $(ARGS)
+	@$(PYTHON) -m tests.simulate $(ARGS)
 
 docs: $(DOCS)/made ## the documentation as a site in .local/site; a dead link fails
 	@NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet

@@ -33,8 +33,8 @@ from iogauge.common.paths import output
 from iogauge.common.processes import of_session
 from iogauge.measure import iokernel, kernels
 from iogauge.measure.iokernel import Stack
+from tests import markdown
 from tests.ctest import discover, run_case
-from tools import markdown
 
 SECONDS = 180  # a run takes less than one; a loaded machine may be slow
 PATIENCE = "60"  # of the kernels' own guard, which then ends a job in which nothing moves

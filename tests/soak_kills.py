@@ -35,7 +35,7 @@ from iogauge.common.paths import ROOT
 from iogauge.common.processes import with_variable
 from iogauge.common.run_folder import DOCUMENT
 from iogauge.measure.session import JOBS_PATIENCE, NOTHING_SELECTED, PATIENCE
-from tools import markdown
+from tests import markdown
 
 OPTIONS = (
     "-C site_configs/local.py --system local -R --exec-policy=serial -p mpich "

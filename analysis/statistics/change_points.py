@@ -20,7 +20,7 @@ MIN_RUNS = 12  # the fewest runs
 LEAST = 5  # the fewest runs of a level
 SMALLEST = 0.05  # smaller relative changes of level are ignored
 FALSE_RATE = 1e-4  # of unchanged, uncorrelated histories that show a change
-# The best cut of a random permutation gains more only at FALSE_RATE: python -m tools.simulate
+# The best cut of a random permutation gains more only at FALSE_RATE: python -m tests.simulate
 # --gains 20000
 GAINS = {12: 8.1, 16: 11.7, 20: 13.2, 30: 16.6, 50: 19.8, 100: 23.7, 200: 26.9, 500: 29.9,
          1000: 32.0, 2000: 34.0, 5000: 37.0}  # fmt: skip

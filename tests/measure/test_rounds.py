@@ -20,8 +20,8 @@ from reframe_tests.jobs import order
 from reframe_tests.machine.stacks import ONLY, chosen, only
 from tests.analysis.statistics.test_simulate import slack
 from tests.analysis_recorded import Recorded, s3d
-from tools.simulate.noise import INDEPENDENT
-from tools.simulate.rates import seeded
+from tests.simulate.noise import INDEPENDENT
+from tests.simulate.rates import seeded
 
 
 def candidate(call: str, write: dict[str, float], read: dict[str, float] | None = None,

@@ -24,7 +24,7 @@ from iogauge.measure.tune.space import CALL, Scope, Setting, Space, space_of
 from iogauge.measure.tune.trials import Job, Outcome, Runner, Session
 from tests.analysis.statistics.test_simulate import slack
 from tests.analysis_recorded import ROOT
-from tools.simulate import searches
+from tests.simulate import searches
 
 NAME = "20261122T120000-1-1"
 ASKED = {

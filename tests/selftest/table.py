@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from tests import markdown
 from tests.selftest.judge import IDLE, VERDICTS, Judgement
-from tools import markdown
 
 COLUMNS = ("injected", "fired", *(v for v in VERDICTS if v != IDLE), "known", "files left")
 Row = dict[str, int]

@@ -15,14 +15,14 @@ import pytest
 
 from iogauge.analysis.session.model import Result, Run, Status
 from site_configs import local
-from tools.mounted_fs import __main__ as test_fs
-from tools.mounted_fs import report as fs_report
-from tools.mounted_fs import site
-from tools.mounted_fs.kinds import Kind, Loop, Machine, Memory, Needs
-from tools.mounted_fs.processes import CannotMount, run
-from tools.mounted_fs.report import Row
-from tools.mounted_fs.session import Options, of_claim
-from tools.mounted_fs.table import KINDS
+from tests.mounted_fs import __main__ as test_fs
+from tests.mounted_fs import report as fs_report
+from tests.mounted_fs import site
+from tests.mounted_fs.kinds import Kind, Loop, Machine, Memory, Needs
+from tests.mounted_fs.processes import CannotMount, run
+from tests.mounted_fs.report import Row
+from tests.mounted_fs.session import Options, of_claim
+from tests.mounted_fs.table import KINDS
 
 ROOT = Path(__file__).parents[2]
 
@@ -255,7 +255,7 @@ def loops(folder: Path) -> list[str]:
 def started(folder: Path) -> subprocess.Popen[str]:
     """`test_fs ext4`, once it has mounted."""
     tool = subprocess.Popen(
-        [sys.executable, "-m", "tools.mounted_fs", "ext4"],
+        [sys.executable, "-m", "tests.mounted_fs", "ext4"],
         cwd=ROOT,
         env={**os.environ, "IOGAUGE_OUTPUT": str(folder)},
         stdout=subprocess.PIPE,

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from tools.guest import __main__ as guest
-from tools.guest.__main__ import Kernel
-from tools.mounted_fs import in_guest, kinds
-from tools.mounted_fs.kinds import How, Kind, Needs
-from tools.mounted_fs.processes import MARK, CannotMount, configure, orangefs
-from tools.mounted_fs.table import shared
+from tests.guest import __main__ as guest
+from tests.guest.__main__ import Kernel
+from tests.mounted_fs import in_guest, kinds
+from tests.mounted_fs.kinds import How, Kind, Needs
+from tests.mounted_fs.processes import MARK, CannotMount, configure, orangefs
+from tests.mounted_fs.table import shared
 
 LINUX = Kernel("6.1", Path("/nowhere"))
 

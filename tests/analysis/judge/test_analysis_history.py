@@ -24,7 +24,7 @@ from iogauge.analysis.store import baselines, database
 from iogauge.analysis.store.ingest import ingest
 from tests import analysis_made as made
 from tests.analysis_recorded import run_analysis, s3d
-from tools.simulate import history as simulated
+from tests.simulate import history as simulated
 
 NIGHTS, DROP = 32, 20
 SLOWER, STEADY = (s3d("posix"), "openmpi"), (s3d("mpiio:collective"), "mpich")

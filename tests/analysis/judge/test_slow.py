@@ -17,7 +17,7 @@ from iogauge.analysis.judge import bottleneck, slow
 from iogauge.analysis.judge.slow import RATE, chance
 from iogauge.analysis.ledger.traced import Traced
 from iogauge.analysis.ledger.verdict import Judgement
-from tools.simulate.noise import INDEPENDENT, Floats
+from tests.simulate.noise import INDEPENDENT, Floats
 
 RUNS = 2000
 START = 1.7e9  # Unix time

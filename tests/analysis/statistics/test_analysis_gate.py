@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from iogauge.analysis.statistics import exact, gate
-from tools.simulate import rates
+from tests.simulate import rates
 
 
 @given(st.integers(0, 30), st.integers(1, 30))

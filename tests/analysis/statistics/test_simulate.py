@@ -7,9 +7,9 @@ import math
 
 import pytest
 
-from tools.simulate import __main__ as simulate
-from tools.simulate import rates
-from tools.simulate.noise import ALIKE, INDEPENDENT, KINDS, SECOND_GAINS
+from tests.simulate import __main__ as simulate
+from tests.simulate import rates
+from tests.simulate.noise import ALIKE, INDEPENDENT, KINDS, SECOND_GAINS
 
 USES = 400
 

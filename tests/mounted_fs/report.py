@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from iogauge.analysis.session.model import Run
-from tools import markdown
+from tests import markdown
 
 # The columns of cases.
 VERIFIED, FAILED, SKIPPED = "verified", "failed", "skipped"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A site file: this machine with the file systems mounted by tools/mounted_fs. IOGAUGE_TESTFS names
+"""A site file: this machine with the file systems mounted by tests/mounted_fs. IOGAUGE_TESTFS names
 a JSON file, {NAME: ENTRY} (`common.file_system()`); IOGAUGE_TESTFS_BUILDS a folder with built
 `STACK/iokernel`."""
 

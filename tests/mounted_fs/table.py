@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of file systems: GlusterFS, MooseFS and CephFS of Debian's packages, by FUSE; NFSv4.2
-and PVFS2 by clients of the kernel, mounted only in a guest (tools/guest): a kernel's server does
+and PVFS2 by clients of the kernel, mounted only in a guest (tests/guest): a kernel's server does
 not end with a process."""
 
 import os
 import uuid
 from pathlib import Path
 
-from tools.mounted_fs.kinds import Elsewhere, How, Kind, Loop, Memory, Place, of_servers
-from tools.mounted_fs.processes import (
+from tests.mounted_fs.kinds import Elsewhere, How, Kind, Loop, Memory, Place, of_servers
+from tests.mounted_fs.processes import (
     ADDRESS,
     CannotMount,
     Servers,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs a command in a virtual machine with Debian's kernel, in this checkout: `make guest`.
 
-    python -m tools.guest [--minutes N] [--memory MIB] [--keep FOLDER] -- COMMAND...
+    python -m tests.guest [--minutes N] [--memory MIB] [--keep FOLDER] -- COMMAND...
 
 The guest's root is this machine's, read-only; writes go to its memory and are lost with it. It has
 no network. $IOGAUGE_OUTPUT is copied to FOLDER at the end. Exit status: the command's; 125 where
@@ -23,8 +23,8 @@ from pathlib import Path
 
 from iogauge.common.paths import ROOT
 from reframe_tests.machine.memory import memory
-from tools.mounted_fs.kinds import Machine, Needs
-from tools.mounted_fs.processes import MARK, CannotMount, check_own, make_image, run
+from tests.mounted_fs.kinds import Machine, Needs
+from tests.mounted_fs.processes import MARK, CannotMount, check_own, make_image, run
 
 NO_GUEST = 125
 DISK_BYTES = 16 * 2**30  # sparse
@@ -124,8 +124,8 @@ def default_memory() -> int:
 
 def parse(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
     parser = argparse.ArgumentParser(
-        prog="tools.guest",
-        usage="tools.guest [--minutes N] [--memory MIB] [--keep FOLDER] -- COMMAND...",
+        prog="tests.guest",
+        usage="tests.guest [--minutes N] [--memory MIB] [--keep FOLDER] -- COMMAND...",
         description=(__doc__ or "").split("\n")[0],
     )
     parser.add_argument("--minutes", type=int, default=60, help="then the guest is ended (60)")

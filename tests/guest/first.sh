@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=dash
 # The guest's first program: its root is the host's, read-only by 9p, with a file system in memory
-# over it for what is written. Then tools/guest/inside.sh of the checkout.
+# over it for what is written. Then tests/guest/inside.sh of the checkout.
 b=/bin/busybox
 die() {
     echo "guest: $1"
@@ -36,5 +36,5 @@ for word in $($b cat /proc/cmdline); do
     case $word in iogauge.checkout=*) checkout=${word#*=} ;; esac
 done
 $b umount /proc
-exec $b switch_root /root /bin/bash "$checkout/tools/guest/inside.sh" "$checkout" ||
+exec $b switch_root /root /bin/bash "$checkout/tests/guest/inside.sh" "$checkout" ||
     die "no $checkout in the host's root"

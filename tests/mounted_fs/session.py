@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Inside the namespaces of tools/mounted_fs: mount, run ReFrame, unmount, report. As their first
+"""Inside the namespaces of tests/mounted_fs: mount, run ReFrame, unmount, report. As their first
 process it takes all others, and the mounts, with it when it ends."""
 
 import json
@@ -19,12 +19,12 @@ from iogauge.analysis.session.loader import last_report, load_session
 from iogauge.common.mounts import mount_of
 from iogauge.common.paths import ROOT
 from iogauge.common.text import one_line
-from tools.mounted_fs import report as fs_report
-from tools.mounted_fs.kinds import IMAGE_BYTES, Kind, Machine, Place
-from tools.mounted_fs.processes import CannotMount, Servers, end, run
-from tools.mounted_fs.report import Row
-from tools.mounted_fs.site import VARIABLE
-from tools.mounted_fs.table import KINDS
+from tests.mounted_fs import report as fs_report
+from tests.mounted_fs.kinds import IMAGE_BYTES, Kind, Machine, Place
+from tests.mounted_fs.processes import CannotMount, Servers, end, run
+from tests.mounted_fs.report import Row
+from tests.mounted_fs.site import VARIABLE
+from tests.mounted_fs.table import KINDS
 
 SITE = Path(__file__).with_name("site.py")
 
@@ -238,7 +238,7 @@ def deafen() -> None:
 
 def main(words: list[str]) -> int:
     if len(words) != 1 or os.getpid() != 1:
-        print("tools.mounted_fs.session: tools.mounted_fs starts this", file=sys.stderr)
+        print("tests.mounted_fs.session: tests.mounted_fs starts this", file=sys.stderr)
         return 2
     session = Session(Options(**json.loads(words[0])))
     listen()

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Mounts file systems, runs the tests on each with verification, and unmounts them.
 
-    python -m tools.mounted_fs [--local] [--guest] [--scale smoke|laptop] [--tests quick|few|all]
+    python -m tests.mounted_fs [--local] [--guest] [--scale smoke|laptop] [--tests quick|few|all]
                                [--claim ID] [NAME ...] [-- REFRAME OPTIONS]
 
 Without names: all of table.py; `--local`: those without servers. File systems that cannot be
 mounted are listed with the reason. Those that need another kernel are mounted in a guest
-(tools/guest), which runs this command; `--guest`: all of them, for one session. Exit status 1 if a
+(tests/guest), which runs this command; `--guest`: all of them, for one session. Exit status 1 if a
 case fails on a mounted file system, or if nothing could be mounted.
 
 Everything happens in new namespaces, which the kernel ends with this program.
@@ -28,12 +28,12 @@ from pathlib import Path
 
 from iogauge.common import lock
 from iogauge.common.paths import ROOT
-from tools.mounted_fs import in_guest
-from tools.mounted_fs import processes as fs_processes
-from tools.mounted_fs import report as fs_report
-from tools.mounted_fs.kinds import IMAGE_BYTES
-from tools.mounted_fs.session import SIGNALS, TESTS, Options
-from tools.mounted_fs.table import KINDS
+from tests.mounted_fs import in_guest
+from tests.mounted_fs import processes as fs_processes
+from tests.mounted_fs import report as fs_report
+from tests.mounted_fs.kinds import IMAGE_BYTES
+from tests.mounted_fs.session import SIGNALS, TESTS, Options
+from tests.mounted_fs.table import KINDS
 
 SPACES = ("--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
 
@@ -67,7 +67,7 @@ def namespaces() -> list[str]:
 def parse(words: list[str]) -> Options:
     known = [kind.name for kind in KINDS]
     parser = argparse.ArgumentParser(
-        prog="tools.mounted_fs", description=(__doc__ or "").split("\n")[0]
+        prog="tests.mounted_fs", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
     parser.add_argument("--local", action="store_true", help="those without servers")
@@ -121,14 +121,14 @@ def remove(folder: Path) -> None:
     end = time.monotonic() + CLEAN_UP
     while left := left_behind(folder):
         if time.monotonic() > end:
-            raise SystemExit(f"tools.mounted_fs: left behind: {', '.join(left)}")
+            raise SystemExit(f"tests.mounted_fs: left behind: {', '.join(left)}")
         time.sleep(0.1)
     shutil.rmtree(folder)
 
 
 def run_session(options: Options, front: list[str]) -> int:
     """Run a session in its namespaces. Signals are passed on; if ignored, it is killed."""
-    words = [sys.executable, "-m", "tools.mounted_fs.session", json.dumps(asdict(options))]
+    words = [sys.executable, "-m", "tests.mounted_fs.session", json.dumps(asdict(options))]
     session = subprocess.Popen([*front, *words], cwd=ROOT, start_new_session=True)
     caught: list[int] = []
 

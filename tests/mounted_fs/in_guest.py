@@ -9,13 +9,13 @@ from pathlib import Path
 from iogauge.common.paths import BUILDS, ROOT
 from iogauge.measure import kernels
 from site_configs import local
-from tools.guest import __main__ as guest
-from tools.mounted_fs import report
-from tools.mounted_fs.kinds import Kind, Machine
-from tools.mounted_fs.processes import CannotMount, orangefs
-from tools.mounted_fs.site import BUILDS as OF_SITE
+from tests.guest import __main__ as guest
+from tests.mounted_fs import report
+from tests.mounted_fs.kinds import Kind, Machine
+from tests.mounted_fs.processes import CannotMount, orangefs
+from tests.mounted_fs.site import BUILDS as OF_SITE
 
-VARIABLE = "IOGAUGE_GUEST"  # set in a guest (tools/guest/inside.sh)
+VARIABLE = "IOGAUGE_GUEST"  # set in a guest (tests/guest/inside.sh)
 MINUTES = 120  # after which the guest is killed
 
 # Folders of the guest's own, which hide the host's.
@@ -44,7 +44,7 @@ def run(kinds: Sequence[Kind], words: Callable[[list[str]], list[str]], output: 
     )
     path = os.pathsep.join([*orangefs(), os.environ.get("PATH", os.defpath)])
     command = ["env", f"PATH={path}", f"{OF_SITE}={built_here()}"]
-    command += [sys.executable, "-m", "tools.mounted_fs", *words(names)]
+    command += [sys.executable, "-m", "tests.mounted_fs", *words(names)]
     try:
         return guest.run_in(command, MINUTES, guest.default_memory(), output)
     except CannotMount as reason:

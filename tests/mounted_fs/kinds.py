@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools.mounted_fs.processes import CannotMount, Servers, find, make_image, run
+from tests.mounted_fs.processes import CannotMount, Servers, find, make_image, run
 
 MIB = 2**20
 
@@ -136,7 +136,7 @@ class Elsewhere(How):
 @dataclass(frozen=True)
 class Kind:
     """`type`: what /proc/mounts must show. `local`: without servers, so part of `make test-all`.
-    `guest`: mounted in a guest only (tools/guest). `entry`: more keys for the site file
+    `guest`: mounted in a guest only (tests/guest). `entry`: more keys for the site file
     (docs/reference/site-file.md)."""
 
     name: str

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Simulate what the statistics promise; docs/analysis.md has the ranges: `make simulate`.
 
-python -m tools.simulate [--uses 4000]
-python -m tools.simulate --searches 200     of `iogauge tune`: how near the best, and how cheap
-python -m tools.simulate --histories 2000   of `iogauge history`: false changes, and drops found
-python -m tools.simulate --gains 20000      GAINS of analysis/statistics/change_points.py
+python -m tests.simulate [--uses 4000]
+python -m tests.simulate --searches 200     of `iogauge tune`: how near the best, and how cheap
+python -m tests.simulate --histories 2000   of `iogauge history`: false changes, and drops found
+python -m tests.simulate --gains 20000      GAINS of analysis/statistics/change_points.py
 """
 
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 
-from tools import markdown
+from tests import markdown
 
 from . import history, rates, searches
 from .noise import ALIKE, INDEPENDENT, KINDS, OF_SESSIONS, SECOND_GAINS
@@ -116,7 +116,7 @@ def table(rows: Rows) -> str:
 
 
 def main(words: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tools.simulate")
+    parser = argparse.ArgumentParser(prog="python -m tests.simulate")
     parser.add_argument("--uses", type=int, default=4000, help="of each interval (4000)")
     parser.add_argument("--searches", type=int, metavar="N",
                         help="so many searches of `tune` for each noise: their table")  # fmt: skip
