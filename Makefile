@@ -6,7 +6,7 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 # Targets of 0.2.
-OLD := ab certificate claims lock-check replay shrink site stacks tune
+OLD := ab certificate claims lock-check newer replay shrink site stacks tune
 .PHONY: help run help-dev $(OLD) test test-all test-nightly soak-kills bench setup setup-test lint fuzz test-kernels \
 	test-more-kernels-openmpi test-more-kernels-mpich test-python-slow nightly-selftest nightly-fuzz nightly-soak nightly-soak-kills \
 	test-kernels-openmpi test-kernels-mpich documents-smoke test-sanitizers test-python test-newer coverage soak bench-harness \
@@ -42,6 +42,7 @@ ab: NEW := run --stack A,B --rounds 8
 certificate: NEW := certify
 claims: NEW := claims --run
 lock-check: NEW := stack check --concretize
+newer: NEW := stack add trixie
 replay: NEW := replay LOG --dir DIR
 shrink: NEW := shrink
 site: NEW := site new NAME
