@@ -283,19 +283,13 @@ class _Clocks:
         """Gives each send a name, and each receive the names of its sends."""
         sends: dict[tuple[int, int, int], list[tuple[int, int]]] = defaultdict(list)
         to: dict[tuple[int, int], list[int]] = defaultdict(list)
-        for rank, calls in enumerate(self.calls):
-            for i, (kind, a, b) in enumerate(calls):
-                if kind == SEND:
-                    if not sends[rank, a, b]:
-                        to[a, b].append(rank)
-                    sends[rank, a, b].append((rank, i))
+        for rank in range(len(self.calls)):
+            for (a, b), numbers in self._of(SEND, rank).items():
+                to[a, b].append(rank)
+                sends[rank, a, b] = [(rank, i) for i in numbers]
         matched: set[tuple[int, int, int]] = set()
-        for rank, calls in enumerate(self.calls):
-            heard: dict[tuple[int, int], list[int]] = defaultdict(list)
-            for i, (kind, a, b) in enumerate(calls):
-                if kind == RECEIVE:
-                    heard[a, b].append(i)
-            for (a, b), mine in heard.items():
+        for rank in range(len(self.calls)):
+            for (a, b), mine in self._of(RECEIVE, rank).items():
                 of = [(one, rank, b) for one in (to[rank, b] if a == ANY else [a])]
                 of = [key if sends[key] else (key[0], ANY, b) for key in of]
                 if of and all(len(sends[key]) == len(mine) for key in of):
@@ -307,6 +301,14 @@ class _Clocks:
         for key, some in sends.items():
             if key not in matched:
                 self.unmatched += [(rank, where[rank][i]) for rank, i in some]
+
+    def _of(self, kind: int, rank: int) -> dict[tuple[int, int], list[int]]:
+        """The numbers of a process's events of a kind, by what they name."""
+        found: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for i, (its, a, b) in enumerate(self.calls[rank]):
+            if its == kind:
+                found[a, b].append(i)
+        return found
 
     def run(self) -> tuple[NDArray[np.int32], Numbers] | None:
         """None if only all met."""

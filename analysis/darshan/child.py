@@ -39,22 +39,8 @@ def read(
 ) -> dict[str, Any]:
     """The log's content as plain data (`Log` in log.py). `heat`: with the heat map; `segments`:
     with each access (DXT); `ids`: with the number of each file."""
-    handle = native.library().darshan_log_open(str(log).encode())
-    if not handle:
-        if log.is_file() and headers.is_packed_whole(log):
-            raise BrokenLogError(
-                "packed as a whole, so of Darshan 2 (before 2015), or packed by hand",
-                "expected a log of any format since Darshan 3.0, as it was written",
-            )
-        raise BrokenLogError("not a Darshan log, or truncated")
-    job = native.Job()
-    if native.library().darshan_log_get_job(handle, ctypes.byref(job)) < 0:
-        raise BrokenLogError("its job cannot be read")
-    if not 0 < job.processes < 2**31:
-        raise BrokenLogError(f"{job.processes} processes")
-    for seconds in (job.start_seconds, job.end_seconds):
-        if not 0 <= seconds < MOST_SECONDS:
-            raise BrokenLogError(f"a job that began or ended {seconds} s after 1970")
+    handle = _opened(log)
+    job = _job(handle)
     exe = ctypes.create_string_buffer(2 * native.EXE_ROOM)
     if native.library().darshan_log_get_exe(handle, exe) < 0:
         raise BrokenLogError("its command cannot be read")
@@ -95,6 +81,30 @@ def read(
             blocks = dxt.blocks(header, name, module.version, job.processes)
             found["segments"] += [_segments(block, names) for block in blocks]
     return found
+
+
+def _opened(log: Path) -> int:
+    handle: int = native.library().darshan_log_open(str(log).encode())
+    if handle:
+        return handle
+    if log.is_file() and headers.is_packed_whole(log):
+        raise BrokenLogError(
+            "packed as a whole, so of Darshan 2 (before 2015), or packed by hand",
+            "expected a log of any format since Darshan 3.0, as it was written",
+        )
+    raise BrokenLogError("not a Darshan log, or truncated")
+
+
+def _job(handle: int) -> native.Job:
+    job = native.Job()
+    if native.library().darshan_log_get_job(handle, ctypes.byref(job)) < 0:
+        raise BrokenLogError("its job cannot be read")
+    if not 0 < job.processes < 2**31:
+        raise BrokenLogError(f"{job.processes} processes")
+    for seconds in (job.start_seconds, job.end_seconds):
+        if not 0 <= seconds < MOST_SECONDS:
+            raise BrokenLogError(f"a job that began or ended {seconds} s after 1970")
+    return job
 
 
 def _name(module: native.ModuleInfo) -> str:

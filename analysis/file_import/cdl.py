@@ -120,6 +120,15 @@ class _Reader:
                 return text
             text = text[(found or other).end() :]  # type: ignore[union-attr]
 
+    def statement(self, section: str, text: str) -> None:
+        as_attribute = ATTRIBUTE.match(text)
+        if section == "dimensions":
+            self.dimension(text)
+        elif as_attribute:
+            self.attribute(as_attribute)
+        else:
+            self.variable(text)
+
     def members(self, text: str) -> list[Member] | str:
         made = []
         for kind, name, shape in MEMBER.findall(text):
@@ -193,15 +202,8 @@ def read(text: str, source: str) -> Like:
         match = STATEMENT.match(rest)
         if not match:
             raise reader.fail(rest)
-        statement = match[0][:-1].strip()
         rest = rest[match.end() :]
-        as_attribute = ATTRIBUTE.match(statement)
-        if section == "dimensions":
-            reader.dimension(statement)
-        elif as_attribute:
-            reader.attribute(as_attribute)
-        else:
-            reader.variable(statement)
+        reader.statement(section, match[0][:-1].strip())
     else:
         if not rest:
             raise CannotLikeError(f"{source}: it is cut off: no }} at its end")

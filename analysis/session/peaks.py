@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from iogauge.common import tables
 
 from ..statistics.spread import Spread
-from .model import CEILINGS, DIRECTIONS, Ceiling, Direction, Run
+from .model import CEILINGS, DIRECTIONS, Ceiling, Direction, Result, Run
 
 Source = Literal["peak test", "same job", "case"]
 Found = tuple[float, float, Source]  # (largest case in bytes, MiB/s)
@@ -68,29 +68,36 @@ class Highest:
         self._runs: list[Run] = []
         self.rates: dict[tuple[str, str, str, int, str], float] = {}  # the last: files_create
         for run in runs:
-            if not run.counts or run.result is None:
-                continue
-            self._runs.append(run)
-            for which in BOTH:
-                if own := beside(run, *which):
-                    source: Source = "peak test" if run.is_peak else "same job"
-                    self._found[_conditions(run, *which)].append((math.inf, own, source))
-            for name, value in chain(*(s.values.items() for s in run.samples)):
-                if name.startswith(SMALL):
-                    key = (*_place(run), name.removeprefix(SMALL))
-                    self.rates[key] = max(value, self.rates.get(key, 0.0))
-            for name in PLAIN if run.method == "posix" else ():
-                if own := run.result.rates.get(name):
-                    key = (*_place(run), f"files_{name}")
-                    self.rates[key] = max(own, self.rates.get(key, 0.0))
-            lasted = run.is_peak and beside(run, "fpp", "write")
-            for direction in () if lasted or run.result.rates else DIRECTIONS:
-                reached = Spread.of(filter(None, (s.bandwidth(direction) for s in run.samples)))
-                if reached and run.method in CEILING_OF:
-                    size, case = run.result.payload_bytes, reached.median
-                    test: Found = (math.inf, reached.high, "peak test")
-                    found: Found = test if run.is_peak else (size, case, "case")
-                    self._found[_conditions(run, CEILING_OF[run.method], direction)].append(found)
+            if run.counts and run.result:
+                self._runs.append(run)
+                self._add_bandwidths(run, run.result)
+                self._add_rates(run, run.result)
+
+    def _add_bandwidths(self, run: Run, result: Result) -> None:
+        source: Source = "peak test" if run.is_peak else "same job"
+        for which in BOTH:
+            if own := beside(run, *which):
+                self._found[_conditions(run, *which)].append((math.inf, own, source))
+        lasted = run.is_peak and beside(run, "fpp", "write")
+        for direction in () if lasted or result.rates else DIRECTIONS:
+            reached = Spread.of(filter(None, (s.bandwidth(direction) for s in run.samples)))
+            if reached and run.method in CEILING_OF:
+                case: Found = (result.payload_bytes, reached.median, "case")
+                found = (math.inf, reached.high, source) if run.is_peak else case
+                self._found[_conditions(run, CEILING_OF[run.method], direction)].append(found)
+
+    def _add_rates(self, run: Run, result: Result) -> None:
+        known = [
+            (name.removeprefix(SMALL), value)
+            for name, value in chain(*(s.values.items() for s in run.samples))
+            if name.startswith(SMALL)
+        ]
+        if run.method == "posix":
+            plain = [name for name in PLAIN if name in result.rates]
+            known += [(f"files_{name}", result.rates[name]) for name in plain]
+        for name, value in known:
+            key = (*_place(run), name)
+            self.rates[key] = max(value, self.rates.get(key, 0.0))
 
     def of(self, run: Run, ceiling: Ceiling, direction: Direction) -> SessionPeak | None:
         """The peak that a run is compared with, if any; cached by size and conditions."""

@@ -158,36 +158,38 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = int(args.run(args)) or (EXIT_DATA if getattr(args, "damaged", False) else 0)
         sys.stdout.flush()  # here, so that a broken pipe is noticed here
         return code
-    except AnalysisError as error:
-        return _failed(str(error), error.exit_code)
-    except tables.BadTable as error:  # a file of this package is missing or damaged
-        return _failed(str(error), EXIT_DATA)
     except KeyboardInterrupt:
         return 130  # as a shell reports SIGINT
     except BrokenPipeError:
         # The reader (head, less) has closed the pipe. Python would otherwise complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141  # as a shell reports SIGPIPE
-    except CannotWrite as error:
-        return _failed(str(error), EXIT_USAGE)
-    except ModuleNotFoundError as error:
-        if str(error.name).startswith("iogauge"):
+    except Exception as error:
+        if (expected := _expected(error)) is None:
             raise
+        message, code = expected
+        print(f"iogauge: {one_line(message, LONGEST)}", file=sys.stderr)
+        return code
+
+
+def _expected(error: Exception) -> tuple[str, int] | None:
+    """The message and exit status; None for a mistake in this program."""
+    if isinstance(error, AnalysisError):
+        return str(error), error.exit_code
+    if isinstance(error, tables.BadTable):  # a file of this package is missing or damaged
+        return str(error), EXIT_DATA
+    if isinstance(error, CannotWrite):
+        return str(error), EXIT_USAGE
+    if isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("iogauge"):
         package = "iogauge[charts]" if error.name in options.CHARTS else "iogauge"
         right = f"run .venv/bin/iogauge (make setup makes it), or pip install '{package}'"
-        return _failed(f"{sys.executable} has no package {error.name!r}: {right}", EXIT_USAGE)
-    except OSError as error:  # an unreadable file or folder, a full disk
-        return _failed(f"{error.filename}: {error.strerror}", EXIT_DATA)
-    except Exception as error:
-        if type(error).__module__.partition(".")[0] not in ("_duckdb", "duckdb"):
-            raise
+        return f"{sys.executable} has no package {error.name!r}: {right}", EXIT_USAGE
+    if isinstance(error, OSError):  # an unreadable file or folder, a full disk
+        return f"{error.filename}: {error.strerror}", EXIT_DATA
+    if type(error).__module__.partition(".")[0] in ("_duckdb", "duckdb"):
         # A file that looked like a session of the store.
-        return _failed(f"the store: {' '.join(str(error).split())}", EXIT_DATA)
-
-
-def _failed(message: str, code: int) -> int:
-    print(f"iogauge: {one_line(message, LONGEST)}", file=sys.stderr)
-    return code
+        return f"the store: {' '.join(str(error).split())}", EXIT_DATA
+    return None
 
 
 if __name__ == "__main__":

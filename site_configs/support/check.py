@@ -148,21 +148,25 @@ def of_entry(at: str, entry: dict[str, Any]) -> Iterator[str]:
         for name in rule.get("patterns", []):
             if name not in known:
                 yield f"{at}.hints_where.{number}.patterns: {unknown(name, known)}"
-    striping = entry.get("striping") or {"kind": "gpfs"}
+    if striping := entry.get("striping"):
+        yield from of_striping(f"{at}.striping", striping)
+
+
+def of_striping(at: str, striping: dict[str, Any]) -> Iterator[str]:
     kind = striping.get("kind", "")
     if kind not in ANSWERS:
-        yield f"{at}.striping.kind: {unknown(kind, ANSWERS)}"
+        yield f"{at}.kind: {unknown(kind, ANSWERS)}"
         return
     for key in set(ANSWERS[kind]) - set(striping) if kind != "gpfs" else ():
-        yield f"{at}.striping.{key}: missing"
+        yield f"{at}.{key}: missing"
     try:
         size = in_bytes(striping.get("size", 0))
     except ValueError as error:
-        yield f"{at}.striping.size: {error}"
+        yield f"{at}.size: {error}"
         return
     if kind == "ceph":
         # It has no count for "all", and would refuse other sizes in the job.
         if (count := int(striping.get("count", 1))) < 1:
-            yield f"{at}.striping.count: {count} is not a number of objects, 1 or more"
+            yield f"{at}.count: {count} is not a number of objects, 1 or more"
         if size % CEPH_UNIT or not size:
-            yield f"{at}.striping.size: {size} is not a multiple of {CEPH_UNIT} bytes"
+            yield f"{at}.size: {size} is not a multiple of {CEPH_UNIT} bytes"
