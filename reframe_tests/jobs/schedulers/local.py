@@ -46,9 +46,9 @@ class TemplatedLocalScheduler(Templated, LocalJobScheduler):
             stdout=job._f_stdout,
             stderr=job._f_stderr,
             start_new_session=True,
+            preexec_fn=guard().watch,  # the job tells: ReFrame may be killed as it starts
         )
         job._jobid = job._proc.pid
-        guard().watch(job._jobid)
         name = socket.gethostname()
         is_short = self.get_option("unqualified_hostnames")
         job._nodelist = [name.split(".")[0] if is_short else name]
