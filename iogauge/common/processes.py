@@ -30,6 +30,13 @@ def _stat(process: int | str) -> list[str]:
     return text.rpartition(")")[2].split()
 
 
+def waiting_signals(process: int) -> set[int]:
+    """Those that it has got but blocks."""
+    text = (PROC / str(process) / "status").read_text(errors="replace")
+    mask = int(re.findall(r"^ShdPnd:\s*(\w+)", text, re.MULTILINE)[0], 16)
+    return {number for number in signal.valid_signals() if mask >> (number - 1) & 1}
+
+
 def began(process: int) -> str | None:
     """Start time of a process in kernel ticks; None if there is none."""
     fields = _stat(process)

@@ -82,10 +82,13 @@ def end_with(parent: int | None) -> None:
 
 
 def _begin(guard: Guard) -> None:
-    """In a child before its program starts: it takes signals, without the parent's handlers."""
+    """In a child before its program starts: it takes signals, without the parent's handlers, and
+    ends with one that its parent got before there was a child: the terminal sends it only once."""
     guard.watch()
     for number in SIGNALS:
         signal.signal(number, signal.SIG_DFL)
+    if processes.waiting_signals(os.getppid()) & set(SIGNALS):
+        os.kill(os.getpid(), signal.SIGINT)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
 
@@ -105,10 +108,11 @@ class Child:
         if self.running is None:
             raise SystemExit(128 + number)
         # ReFrame cleans up only after SIGINT; at Ctrl-C the terminal has sent it already.
-        if again:
-            self.running.kill()
-        elif number != signal.SIGINT or os.getpgid(0) != os.getpgid(self.running.pid):
-            self.running.send_signal(signal.SIGINT)
+        with suppress(ProcessLookupError):  # it has just ended
+            if again:
+                self.running.kill()
+            elif number != signal.SIGINT or os.getpgid(0) != os.getpgid(self.running.pid):
+                self.running.send_signal(signal.SIGINT)
 
     def run(
         self, command: Sequence[str], environment: dict[str, str], lines: Lines | None = None

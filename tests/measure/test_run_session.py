@@ -304,3 +304,19 @@ def test_a_signal_while_a_step_is_being_started_ends_it() -> None:
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.stdout == f"{128 + signal.SIGINT} {int(signal.SIGTERM)}\n", done.stderr
+
+
+def test_ctrl_c_before_there_is_a_step_ends_it() -> None:
+    """The terminal has sent it to those that were there; the step began afterwards."""
+    code = (
+        "import os, signal, subprocess; from iogauge.measure import session\n"
+        "real, child = subprocess.Popen, session.Child()\n"
+        "def start(*words, **more):\n"
+        "    os.kill(os.getpid(), signal.SIGINT); return real(*words, **more)\n"
+        "session.subprocess.Popen = start\n"
+        "print(child.run(['sleep', '1000'], dict(os.environ)), child.signal)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == f"{128 + signal.SIGINT} {int(signal.SIGINT)}\n", done.stderr
