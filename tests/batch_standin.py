@@ -12,6 +12,7 @@ print what those systems print (PBS Professional's reference guide, Cobalt's use
     pending    a job never starts
     never      the same, and PBS says that it cannot
     held       a job is held
+    released   a job is held at first
     lost       a job is gone at once, and never ran
 
 STANDIN_NODE: words in front of a job's script, a machine of its own.
@@ -35,6 +36,7 @@ COMMANDS = {
 }
 SUBMIT = ("qsub", "llsubmit")
 QUERY = ("qstat", "llq")
+HELD_LOOKS = 10  # queries that show a job as held, which is released then
 PBS_LETTERS = {"running": "R", "pending": "Q", "held": "H"}
 # With a history, as OpenPBS was seen to say, and without.
 GONE = {
@@ -97,6 +99,11 @@ class Jobs:
 
     def is_running(self, number: int) -> bool:
         return not (self.folder / f"{number}.status").exists()
+
+    def looks(self, number: int) -> int:
+        """One more."""
+        with (self.folder / f"{number}.looks").open("a") as file:
+            return file.write(".") and file.tell()
 
     def status(self, number: int) -> str:
         return (self.folder / f"{number}.status").read_text().strip()
@@ -177,6 +184,8 @@ def query(kind: str, jobs: Jobs, arguments: list[str]) -> int:
     number = int(re.findall(r"\d+", arguments[-1])[0])
     running = jobs.is_running(number)
     state = "running" if jobs.has_started(number) else "held" if says == "held" else "pending"
+    if says == "released" and jobs.looks(number) <= HELD_LOOKS:
+        state, running = "held", True
     letter = "?" if says == "state" else LETTERS[kind][state]
     if kind == "cobalt":
         if not running:

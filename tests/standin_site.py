@@ -3,14 +3,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
+from reframe_tests.jobs.schedulers import command
 from site_configs import local
 from site_configs.support import common, debian
+
+if os.environ.get("STANDIN_SAYS") == "held":
+    command.HELD = 2.0
 
 SYSTEMS = ("pbs", "torque", "cobalt", "loadleveler")
 

@@ -176,6 +176,16 @@ def test_a_job_that_waiting_does_not_start_is_cancelled_with_the_reason(
     assert (tmp_path / "standin" / "jobs" / "100.status").read_text() == "271"
 
 
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_job_that_is_released_in_time_is_waited_for(
+    kind: str, kernel: Path, tmp_path: Path
+) -> None:
+    """A site's hook may hold a new job for a while."""
+    session = run(kind, kernel, tmp_path, says="released")
+    assert session.status == 0, session.text
+
+
 # Torque's back end is the same code as PBS's, and without a history waits half a minute.
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["pbs", "cobalt", "loadleveler"])

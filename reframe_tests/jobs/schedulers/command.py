@@ -14,6 +14,9 @@ from reframe.core.exceptions import JobError, JobSchedulerError, ReframeError, S
 from reframe_tests.jobs.schedulers.templated import Templated, TemplatedJob
 
 PATIENCE = 3
+# Seconds for which a job may be held: a site's hook may hold a new job, and another release it. PBS
+# calls periodic hooks every two minutes unless told otherwise.
+HELD = 300.0
 
 
 class CommandJob(TemplatedJob, sched.Job):
@@ -24,7 +27,7 @@ class CommandJob(TemplatedJob, sched.Job):
 
 
 class NotUnderstood(Exception):
-    """A command's answer that its manual does not show, or a state that never ends by itself."""
+    """A command's answer that its manual does not show."""
 
 
 class CommandScheduler(Templated, sched.JobScheduler):
@@ -91,8 +94,6 @@ class CommandScheduler(Templated, sched.JobScheduler):
     def poll_one(self, job: Any) -> None:
         try:
             state = self.look(job)
-            if released := self.held_states.get(state or ""):
-                raise NotUnderstood(f"the job is in state {state}: {released}")
         except NotUnderstood as problem:
             job.misunderstood += 1
             self.log(f"job {job.jobid}: {problem}")
@@ -107,8 +108,14 @@ class CommandScheduler(Templated, sched.JobScheduler):
             job.has_ended = True
             return
         job._state = state
+        held = self.held_states.get(state)
+        if held_too_long(job, bool(held)):
+            give_up(self, job, f"the job is in state {state}: {held}")
+            job.has_ended = True
+            return
         waited = time.time() - job.submit_time
-        if state in self.pending_states and job.max_pending_time and waited > job.max_pending_time:
+        waits = held or state in self.pending_states
+        if waits and job.max_pending_time and waited > job.max_pending_time:
             self.cancel(job)
             job._exception = JobError("maximum pending time exceeded", job.jobid)
 
@@ -118,6 +125,11 @@ class CommandScheduler(Templated, sched.JobScheduler):
             return osext.run_command(shlex.join(words), timeout=self._submit_timeout)
         except (SpawnedProcessError, OSError) as error:
             raise JobSchedulerError(f"{shlex.join(words)}: {error}") from None
+
+
+def held_too_long(job: Any, is_held: bool) -> bool:
+    job.held_since = (job.held_since or time.monotonic()) if is_held else None
+    return is_held and time.monotonic() - job.held_since >= HELD
 
 
 def give_up(scheduler: Any, job: Any, problem: str) -> None:

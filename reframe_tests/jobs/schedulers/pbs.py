@@ -10,7 +10,7 @@ from reframe.core.exceptions import JobSchedulerError
 from reframe.core.schedulers.pbs import PbsJobScheduler, TorqueJobScheduler, _PbsJob
 
 from reframe_tests.jobs import registry
-from reframe_tests.jobs.schedulers.command import PATIENCE, both, give_up
+from reframe_tests.jobs.schedulers.command import PATIENCE, both, give_up, held_too_long
 from reframe_tests.jobs.schedulers.templated import Templated, TemplatedJob
 
 # `123.server`, `123`, an array's `123[].server`.
@@ -72,11 +72,10 @@ class Careful(Templated):
         """Why it can never start."""
         said = osext.run_command(f"qstat -f {job.jobid}").stdout
         comment = re.sub(r"\n\t", "", found[1]) if (found := COMMENT.search(said)) else ""
-        if job.state == "QUEUED":
-            return comment if comment.startswith("Can Never Run") else None
-        if "job_state = H" not in said or DEPENDS.search(said):
-            return None
-        return f"the job is held until qrls{': ' * bool(comment)}{comment}"
+        if held_too_long(job, "job_state = H" in said and not DEPENDS.search(said)):
+            return f"the job is held until qrls{': ' * bool(comment)}{comment}"
+        never = job.state == "QUEUED" and comment.startswith("Can Never Run")
+        return comment if never else None
 
     def doubt(self, job: Any) -> str | None:
         """The end of a job is queried once more: it counts only if qstat says so."""

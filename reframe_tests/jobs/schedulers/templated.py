@@ -63,6 +63,7 @@ class TemplatedJob:
 
     template: str
     script_values: dict[str, Any] | None = None
+    held_since: float | None = None
     # What only the test knows: machine/placed.py.
     placement: dict[str, Any] = {}
 
