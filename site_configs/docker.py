@@ -30,10 +30,7 @@ def built_before(environ: dict[str, Any]) -> dict[str, Any]:
 
 # Docker's seccomp profile forbids process_vm_readv, which Open MPI's shared memory would use.
 OPEN_MPI = built_before(openmpi())
-OPEN_MPI["env_vars"] = [
-    *OPEN_MPI["env_vars"],
-    ["OMPI_MCA_btl_vader_single_copy_mechanism", "none"],
-]
+OPEN_MPI["env_vars"] = [*OPEN_MPI["env_vars"], ["OMPI_MCA_btl_vader_single_copy_mechanism", "none"]]
 
 FILE_SYSTEMS = {
     "layers": common.file_system(

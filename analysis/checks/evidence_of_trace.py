@@ -14,17 +14,7 @@ from ..ledger.ledger import is_ceiling, is_direct, own_files, stored_bytes
 from ..replay.extents import union
 from .arithmetic import MIB, Json, clients
 from .calls_in_trace import against_the_calls
-from .evidence import (
-    LARGE,
-    SECONDS,
-    SIDES,
-    SKEW,
-    WITHIN,
-    Outside,
-    ceiling_bytes,
-    fits,
-    spans,
-)
+from .evidence import LARGE, SECONDS, SIDES, SKEW, WITHIN, Outside, ceiling_bytes, fits, spans
 
 # MPI-IO calls whose time continues after they return.
 LASTING = ("NB_READS", "NB_WRITES", "SPLIT_READS", "SPLIT_WRITES")

@@ -101,14 +101,8 @@ _SIGNATURES = {
     "darshan_log_put_mounts": (c_int, [c_void_p, POINTER(Mount), c_int]),
     "darshan_log_put_namehash": (c_int, [c_void_p, POINTER(NameNode)]),
     "darshan_log_put_mod": (c_int, [c_void_p, c_int, c_void_p, c_int, c_int]),
-    "darshan_log_get_modules": (
-        None,
-        [c_void_p, POINTER(POINTER(ModuleInfo)), POINTER(c_int)],
-    ),
-    "darshan_log_get_name_records": (
-        None,
-        [c_void_p, POINTER(POINTER(NameInfo)), POINTER(c_int)],
-    ),
+    "darshan_log_get_modules": (None, [c_void_p, POINTER(POINTER(ModuleInfo)), POINTER(c_int)]),
+    "darshan_log_get_name_records": (None, [c_void_p, POINTER(POINTER(NameInfo)), POINTER(c_int)]),
     "darshan_log_get_record": (c_int, [c_void_p, c_int, POINTER(c_void_p)]),
     "darshan_log_get_lib_version": (c_char_p, []),
     "darshan_free": (None, [c_void_p]),

@@ -12,16 +12,7 @@ from ..store import database as store
 from ..store.database import Where
 from . import overall, samples
 from .overall import speeds
-from .selection import (
-    CASE,
-    Group,
-    Side,
-    case_columns,
-    condition,
-    failed_cases,
-    groups,
-    with_stack,
-)
+from .selection import CASE, Group, Side, case_columns, condition, failed_cases, groups, with_stack
 
 COLUMNS = (
     "pattern", "scale", "method", "mode", "variant", "hints", "stack", "fs", "processes",

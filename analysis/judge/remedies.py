@@ -145,10 +145,7 @@ def _metadata(run: Run, _: Cause) -> Remedy:
     larger = "laptop" if own == "smoke" else "node"
     return Remedy(
         "more data for each file: opening and closing cost the same for any size",
-        (
-            _measure(run, (run.call,), scales=f"{own}|{larger}"),
-            _compare(run, own, larger, "scale"),
-        ),
+        (_measure(run, (run.call,), scales=f"{own}|{larger}"), _compare(run, own, larger, "scale")),
     )
 
 

@@ -78,9 +78,9 @@ class Environment:
     def lacking(self, features: Sequence[str]) -> list[str]:
         """What it lacks for `features`, as reasons."""
         absent = [
-            f"has no {package}"
-            for feature, package in ((one.name, one.package) for one in libraries())
-            if feature in features and package not in self.packages
+            f"has no {one.package}"
+            for one in libraries()
+            if one.name in features and one.package not in self.packages
         ]
         return absent + [
             f"has {package} {self.packages[package].version}, and {feature} needs "
@@ -115,8 +115,7 @@ class Environment:
         for library in libraries():
             if prefix := self.prefix(library.package):
                 found["cmake"][library.name] = [f"-D{library.variable}={prefix}"]
-        programs = {"ior": ("ior", "bin/ior"), "darshan": ("darshan-runtime", "")}
-        for key, (package, path) in programs.items():
+        for key, package, path in (("ior", "ior", "bin/ior"), ("darshan", "darshan-runtime", "")):
             if prefix := self.prefix(package):
                 found[key] = str(prefix / path)
         return found
@@ -243,8 +242,7 @@ def _roots(variant: str, folder: Path) -> dict[str, str]:
             f"Spack environment {variant} is not installed; run: {command(folder)} install"
         )
     try:
-        lock = json_file.read(path)
-        return {root["spec"]: root["hash"] for root in lock["roots"]}
+        return {root["spec"]: root["hash"] for root in json_file.read(path)["roots"]}
     except (json_file.Unreadable, KeyError, TypeError) as error:
         raise CannotUse(
             f"{path} cannot be read ({error}); run: {command(folder)} concretize --force"
@@ -266,12 +264,9 @@ def _activation(spack: str, folder: Path) -> str:
     bare["PATH"] = f"{Path(spack).parent}:/usr/local/bin:/usr/bin:/bin:{THE_JOBS}"
     said = run(spack, "env", "activate", "--sh", "-d", str(folder), environment=bare)
     lines = [f"# `spack env activate -d {folder}`, as ReFrame found it."]
+    known = ["", *bare["PATH"].split(":")]
     for name, value in EXPORT.findall(said):
-        added = [
-            part
-            for part in value.strip("'\"").split(":")
-            if part and part not in bare["PATH"].split(":")
-        ]
+        added = [part for part in value.strip("'\"").split(":") if part not in known]
         if not added or NOT_FOR_JOBS.match(name):
             continue
         rest = f"${{{name}:+:${name}}}" if name.endswith("PATH") else ""
@@ -284,6 +279,5 @@ def write_activation(variant: str) -> None:
     found = find(variant)
     text = found.activation if isinstance(found, Environment) else f"# nothing: {found}\n"
     path = activation_file(variant)
-    if path.is_file() and path.read_text() == text:
-        return
-    write_whole(path, text)  # a running job of another session never sees half of it
+    if not path.is_file() or path.read_text() != text:
+        write_whole(path, text)  # a running job of another session never sees half of it

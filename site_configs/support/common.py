@@ -91,11 +91,7 @@ def logging() -> list[dict[str, Any]]:
             "perflog_multiline": False,
             "level": LOG_LEVEL,
             "handlers": [
-                {
-                    "type": perflog.LOG,
-                    "name": str(OUTPUT / "reframe.log"),
-                    "level": LOG_LEVEL,
-                }
+                {"type": perflog.LOG, "name": str(OUTPUT / "reframe.log"), "level": LOG_LEVEL}
             ],
             "handlers_perflog": [
                 {

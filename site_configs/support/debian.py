@@ -76,10 +76,7 @@ class Debian:
 
     def build_tools(self) -> list[dict[str, str]]:
         ninja = "ninja" if self.release or shutil.which("ninja") else "make"
-        return [
-            self.need("cmake", "cmake"),
-            self.need(ninja, "ninja-build"),
-        ]
+        return [self.need("cmake", "cmake"), self.need(ninja, "ninja-build")]
 
     def mpi_tools(self, mpi: str, development: str, runtime: str) -> list[dict[str, str]]:
         return [self.need(f"mpicc.{mpi}", development), self.need(f"mpiexec.{mpi}", runtime)]
@@ -88,10 +85,7 @@ class Debian:
         """Extras of a release in a root folder."""
         if not self.release:
             return {}
-        return {
-            "inside": [self.program("enter")],
-            "versions": str(self.folder / "versions.txt"),
-        }
+        return {"inside": [self.program("enter")], "versions": str(self.folder / "versions.txt")}
 
 
 HERE = Debian()
@@ -103,14 +97,9 @@ def built(file: str, debian: Debian, mpi: str) -> dict[str, str]:
     return need(debian.prefix(mpi) / file, f"environments/debian/{maker}")
 
 
-def hdf5_features(debian: Debian) -> list[str]:
-    """Newer releases can move several data sets at once: HDF5 1.14."""
-    return ["hdf5", *(["hdf5-multi"] if debian.is_newer else [])]
-
-
-def pnetcdf_features(debian: Debian) -> list[str]:
-    """Newer releases can collect a node's data before it is written: PnetCDF 1.14."""
-    return ["pnetcdf", *(["pnetcdf-aggregation"] if debian.is_newer else [])]
+def with_newer(debian: Debian, library: str, feature: str) -> list[str]:
+    """What a library has, and in newer releases (HDF5 and PnetCDF 1.14) also that feature."""
+    return [library, *([feature] if debian.is_newer else [])]
 
 
 def cgns_features(debian: Debian, mpi: str) -> list[str]:
@@ -180,17 +169,18 @@ def of_debian(
     """What all of Debian's stacks have: MPI, HDF5, and CGNS that was built for them."""
     cgns = [built("include/pcgnslib.h", debian, mpi)]
     header = debian.need(f"/usr/include/hdf5/{mpi}/hdf5.h", f"libhdf5-{mpi}-dev")
+    has_hdf5 = with_newer(debian, "hdf5", "hdf5-multi")
     hdf5 = [header, debian.need("pkg-config", "pkg-config")]
     return entry(
         debian.stack(mpi),
         mpi,
         library=library,
         programs=(debian.program(f"mpicc.{mpi}"), debian.program(f"mpiexec.{mpi}")),
-        features=[*hdf5_features(debian), *cgns_features(debian, mpi), *features],
+        features=[*has_hdf5, *cgns_features(debian, mpi), *features],
         needs={
             "build": debian.build_tools(),
             **needs,
-            **dict.fromkeys(hdf5_features(debian), hdf5),
+            **dict.fromkeys(has_hdf5, hdf5),
             **dict.fromkeys(cgns_features(debian, mpi), cgns),
         },
         cmake={
@@ -212,11 +202,12 @@ def openmpi(debian: Debian = HERE) -> dict[str, Any]:
     # A component of MPI-IO that version 4 has, of Debian 12, and 5 lacks.
     older = [] if debian.is_newer else ["two_phase"]
     pnetcdf = [debian.need("/usr/include/pnetcdf.h", "libpnetcdf-dev")]
+    has_pnetcdf = with_newer(debian, "pnetcdf", "pnetcdf-aggregation")
     return of_debian(
         debian,
         "openmpi",
         "libmpi.so.40",
-        features=["netcdf4", *adios2, *pnetcdf_features(debian), *peak, "components"],
+        features=["netcdf4", *adios2, *has_pnetcdf, *peak, "components"],
         cmake={
             "pnetcdf": ["-DIOKERNEL_PNETCDF_ROOT=/usr"],
             "netcdf4": [f"-DIOKERNEL_NETCDF4_ROOT={NETCDF4}"],
@@ -224,7 +215,7 @@ def openmpi(debian: Debian = HERE) -> dict[str, Any]:
         },
         needs={
             "mpi": debian.mpi_tools("openmpi", "libopenmpi-dev", "openmpi-bin"),
-            **dict.fromkeys(pnetcdf_features(debian), pnetcdf),
+            **dict.fromkeys(has_pnetcdf, pnetcdf),
             "netcdf4": [debian.need(f"{NETCDF4}/include/netcdf_par.h", "libnetcdf-mpi-dev")],
             "adios2": [debian.need("/usr/include/adios2_c.h", "libadios2-mpi-c-dev")],
         },
