@@ -54,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
     if args.rounds and len(args.stack) != 2:
         raise UsageError("--rounds: expected two stacks to compare, as --stack openmpi,mpich")
     asked = _asked(args)
+    paths.pass_on()
     if args.dry_run:
         return _render(args, asked)
     os.environ["IOGAUGE_OUTPUT"] = str((args.output or paths.output()).absolute())
@@ -122,4 +123,5 @@ def add_collect(parser: argparse.ArgumentParser) -> None:
 
 
 def run_collect(args: argparse.Namespace) -> int:
+    paths.pass_on()
     return offline.collect(args.folder, args.site)

@@ -54,8 +54,19 @@ def _kept(folder: Path) -> Path:
 
 
 def output() -> Path:
-    """All results: IOGAUGE_OUTPUT, else `output` in the checkout; installed, `output` here."""
-    given = os.environ.get("IOGAUGE_OUTPUT")
-    if given:
+    """All results."""
+    return own("output")
+
+
+def own(name: str) -> Path:
+    """A folder of the user: IOGAUGE_<name>, else in the checkout; installed, below the current
+    folder."""
+    if given := os.environ.get(f"IOGAUGE_{name.upper()}"):
         return Path(given).absolute()
-    return ROOT / "output" if is_checkout() else Path.cwd() / "output"
+    return (ROOT if is_checkout() else Path.cwd()) / name
+
+
+def pass_on() -> None:
+    """To ReFrame, which reads an installed site file in another folder than this one."""
+    for name in ("references", "templates"):
+        os.environ[f"IOGAUGE_{name.upper()}"] = str(own(name))

@@ -12,9 +12,11 @@ from typing import Any
 
 import jinja2
 
-from iogauge.common.paths import TEMPLATES
+from iogauge.common.paths import TEMPLATES, own
 from reframe_tests.jobs import shell
 from reframe_tests.machine.striping import in_bytes
+
+OWN = own("templates")  # those of sites
 
 
 class TemplateProblem(Exception):
@@ -38,7 +40,7 @@ def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
     """An unknown variable is an error, never an empty string. Cached, because compiling a template
     takes 50 times as long as rendering it; Jinja2 checks whether its file has changed."""
     env = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folder),
+        loader=jinja2.FileSystemLoader([folder, OWN]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -63,8 +65,8 @@ def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
 
 def template_for(template: str, site: str, folder: Path = TEMPLATES) -> str:
     """`sites/<site>/<template>`, which extends it, if a site has its own, else `<template>`."""
-    own = f"sites/{site}/{template}"
-    return own if (folder / own).is_file() else template
+    sites = f"sites/{site}/{template}"
+    return sites if any((place / sites).is_file() for place in (folder, OWN)) else template
 
 
 def render(template: str, values: dict[str, Any], folder: Path = TEMPLATES) -> str:
@@ -82,6 +84,7 @@ def render(template: str, values: dict[str, Any], folder: Path = TEMPLATES) -> s
 def _place(error: Exception, folder: Path, template: str) -> str:
     """Template and line: jinja2 puts template lines into the traceback; the innermost counts."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if Path(frame.filename).is_relative_to(folder):
-            return f"{Path(frame.filename).relative_to(folder)}, line {frame.lineno}"
+        for place in (folder, OWN):
+            if Path(frame.filename).is_relative_to(place):
+                return f"{Path(frame.filename).relative_to(place)}, line {frame.lineno}"
     return template

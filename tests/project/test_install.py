@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -134,6 +135,31 @@ def test_it_renders_jobs_of_a_site_file_of_its_own(installed: Path, tmp_path: Pa
     done = run(installed, tmp_path, "run", *words)
     assert done.returncode == 0, done.stderr
     assert "iokernel" in next((tmp_path / "scripts").rglob("job.sh")).read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("mpicc"), reason="mpicc is missing")
+def test_templates_and_references_of_a_site_are_where_one_stands(
+    installed: Path, tmp_path: Path
+) -> None:
+    (elsewhere := tmp_path / "sites").mkdir()
+    assert run(installed, elsewhere, "site", "new", "mine").returncode == 0
+    found = re.search(r'"scheduler": "(\w+)\.j2"', (elsewhere / "mine.py").read_text())
+    assert found
+    (own := tmp_path / "templates" / "sites" / "mine").mkdir(parents=True)
+    block = "{% block stripe %}\n: of mine\n{% endblock stripe %}\n"
+    (own / f"{found[1]}.sh.j2").write_text(f'{{% extends "{found[1]}.sh.j2" %}}\n{block}')
+    words = ["-n", "S3d.*mpiio:collective", "--scale", "smoke", "--dry-run", "-o", "scripts"]
+    done = run(installed, tmp_path, "run", "--site", "sites/mine.py", *words)
+    assert done.returncode == 0, done.stderr
+    assert "\n: of mine\n" in next((tmp_path / "scripts").rglob("job.sh")).read_text()
+    code = "from iogauge.analysis.judge import references; print(references.SITES)"
+    told = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path, env={"PYTHONPATH": str(installed), "PYTHONSAFEPATH": "1"},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert told.stdout == f"{tmp_path / 'references'}\n", told.stderr
 
 
 @pytest.mark.slow
