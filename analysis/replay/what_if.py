@@ -3,7 +3,6 @@
 
 import json
 import re
-from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -72,7 +71,7 @@ def with_posix_calls(trace: Trace) -> Trace:
 
 def make(trace: Trace, out: Path, way: int = WRITE) -> WhatIf:
     """What it wrote, or (`way`) read. `CannotReplayError` if that is nothing, or too irregular."""
-    begins = _view_begins(trace)
+    begins = _shown_from(trace)
     word = ("read", "written")[way]
     said: list[str] = []
     own: dict[int, list[tuple[str, ByRank]]] = {}
@@ -83,8 +82,7 @@ def make(trace: Trace, out: Path, way: int = WRITE) -> WhatIf:
         if len(by_rank) == 1:
             own.setdefault(next(iter(by_rank)), []).append((name, by_rank))
         else:
-            cut = [(rank, *_cut(*mine, begins[i])) for rank, mine in sorted(by_rank.items())]
-            found = arrays.of_file(cut)
+            found = _arrays(by_rank, begins.get(i, 0))
             dumps.append([(f"{name}_{k}", array) for k, array in enumerate(found)])
     if own:
         dumps += _own_files(own, said)
@@ -126,21 +124,26 @@ def _moved(trace: Trace, way: int) -> dict[int, ByRank]:
     return dict(sorted(found.items()))
 
 
-def _view_begins(trace: Trace) -> dict[int, set[int]]:
-    found: dict[int, set[int]] = defaultdict(set)
+def _shown_from(trace: Trace) -> dict[int, int]:
+    """By file, the first byte that a view shows."""
+    found: dict[int, int] = {}
     for rows in trace.accesses:
-        for file, view in np.unique(rows[rows["view"] > 0][["file", "view"]]).tolist():
-            found[file].add(trace.views[view].displacement)
+        for file, number in np.unique(rows[rows["view"] > 0][["file", "view"]]).tolist():
+            view = trace.views[number]
+            begin = view.displacement + view.pieces[0][0]
+            found[file] = min(begin, found.get(file, begin))
     return found
 
 
-def _cut(start: Numbers, end: Numbers, begins: set[int]) -> tuple[Numbers, Numbers]:
-    """What a view shows is no part of an array with the header before it."""
-    places = np.array(sorted(begins), np.int64)
-    at = np.searchsorted(start, places) - 1
-    inside = (at >= 0) & (end[at] > places)
-    at, places = at[inside], places[inside]
-    return np.insert(start, at + 1, places), np.insert(end, at, places)
+def _arrays(by_rank: ByRank, begin: int) -> list[Array]:
+    """What views show, from `begin` on, is no part of an array with the header before it."""
+    found: list[Array] = []
+    for low, high in ((0, begin), (begin, np.iinfo(np.int64).max)):
+        part = (np.array([low]), np.array([high]))
+        some = [(rank, *extents.shared(mine, part)) for rank, mine in sorted(by_rank.items())]
+        some = [one for one in some if len(one[1])]
+        found += arrays.of_file(some) if some else []
+    return found
 
 
 def _apart(by_rank: ByRank, what: str, path: str, said: list[str]) -> ByRank:

@@ -13,6 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from iogauge.analysis.darshan import views as views_
+from iogauge.analysis.darshan.raw import RawView
 from iogauge.analysis.replay import arrays, trace, what_if
 from iogauge.analysis.replay.arrays import Array
 from iogauge.analysis.replay.trace import ACCESS, CannotReplayError
@@ -91,7 +93,7 @@ def traced(found: dict[str, list[list[tuple[int, int]]]]) -> trace.Trace:
     """Of each file, what each process writes."""
     files = [trace.TracedFile(path, trace.POSIX, None) for path in found]
     accesses = []
-    for rank in range(2):
+    for rank in range(len(next(iter(found.values())))):
         mine = [(i, at, n) for i, by in enumerate(found.values()) for at, n in by[rank]]
         rows = np.zeros(len(mine), ACCESS)
         for k, (i, at, n) in enumerate(mine):
@@ -158,10 +160,59 @@ def test_the_file_says_what_it_holds(tmp_path: Path) -> None:
     assert numbers.tolist() == [[[[0, 0], [2, 1]]], [[[0, 1], [2, 1]]]]
 
 
-def test_a_header_before_a_view_is_no_part_of_its_array() -> None:
-    """Whoever writes it: its bytes touch those of its writer's first row."""
-    start, end = what_if._cut(
-        np.array([0, 8192, 16384]), np.array([4608, 12288, 20480]), {512, 1024, 8192, 18000, 30000}
-    )
-    assert start.tolist() == [0, 512, 1024, 8192, 16384, 18000]
-    assert end.tolist() == [512, 1024, 4608, 12288, 18000, 20480]
+def through_views(
+    header: int, rows: list[int], columns: list[int], dumps: int, views: str
+) -> trace.Trace:
+    """Blocks of an array, each its process's, once or more behind each other in a file. `header`:
+    process 0 writes so many bytes before them, without a view. `views`: one of all a process
+    writes; one of each dump; one of each row, all of which begin where its bytes do (`own`); or
+    what each process writes is at the begin of its one view."""
+    width, height = sum(columns), sum(rows)
+    whole = width * height
+    made = traced({"/a/1": [[] for _ in range(len(rows) * len(columns))]})
+    made.views = [views_.WHOLE]
+    blocks = itertools.product(enumerate(rows), enumerate(columns))
+    for rank, ((i, many), (j, wide)) in enumerate(blocks):
+        first = sum(rows[:i]) * width + sum(columns[:j])
+        places = [[k * whole + first + r * width for r in range(many)] for k in range(dumps)]
+        groups = {
+            "one": [(header, [at for some in places for at in some])],
+            "moved": [(header + first, [at - first for some in places for at in some])],
+            "dump": [(header + k * whole, [at - k * whole for at in some])
+                     for k, some in enumerate(places)],
+            "own": [(header + at, [0]) for some in places for at in some],
+        }[views]  # fmt: skip
+        mine = [(0, 0, header)] if rank == 0 and header else []
+        for displacement, pieces in groups:
+            mine.append((len(made.views), 0, wide * len(pieces)))
+            made.views.append(RawView(
+                displacement, dumps * whole, wide * len(pieces), 1,
+                tuple((at, wide) for at in pieces),
+            ))  # fmt: skip
+        made.accesses[rank] = np.zeros(len(mine), ACCESS)
+        for k, (view, at, length) in enumerate(mine):
+            made.accesses[rank][k] = (0, 1, at, length, k, k + 0.5, 0, 0, view, 0, 0, 0)
+    return made
+
+
+@given(
+    st.integers(0, 40), st.lists(st.integers(1, 4), min_size=1, max_size=3),
+    st.lists(st.integers(1, 12), min_size=1, max_size=3), st.integers(1, 3),
+)  # fmt: skip
+def test_arrays_do_not_depend_on_how_views_begin(
+    tmp_path_factory: pytest.TempPathFactory, header: int, rows: list[int], columns: list[int],
+    dumps: int,
+) -> None:  # fmt: skip
+    """Nor on a header, whoever writes it: its bytes touch those of its writer's first row."""
+    found = {}
+    file = tmp_path_factory.getbasetemp() / "extents"
+    for before, views in itertools.product((0, header), ("one", "moved", "dump", "own")):
+        made = what_if.make(through_views(before, rows, columns, dumps, views), file)
+        behind = [array for _, array in made.arrays][before > 0 :]
+        found[before, views] = (made.steps, behind)
+        if before and len(rows) * len(columns) > 1:
+            assert made.arrays[0][1].bytes == before
+    first = found[0, "one"]
+    if len(rows) * len(columns) > 1:  # a process alone has no arrays, but bytes
+        assert all(one == first for one in found.values())
+        assert sum(array.bytes for array in first[1]) == sum(rows) * sum(columns) * dumps
