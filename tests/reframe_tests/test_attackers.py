@@ -227,9 +227,8 @@ def liar(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Lie], Path]:
                 now = (source / name).read_text()
                 assert now.count(text) == 1, f"{name} has another text than {text!r}"
                 (source / name).write_text(now.replace(text, lied))
-            return build(
-                STACK, folder, STRICT, "-DBUILD_TESTING=OFF", source=source, without=["cgns"]
-            )
+            newer = [] if STACK in ("openmpi", "mpich") else ["cgns"]  # which they may not have
+            return build(STACK, folder, STRICT, "-DBUILD_TESTING=OFF", source=source, without=newer)
         finally:
             for name, text in honest.items():
                 (source / name).write_text(text)
@@ -254,7 +253,7 @@ def test_a_lie_has_a_witness(name: str, liar: Callable[[Lie], Path], tmp_path: P
         tmp_path, "-r", *one, *more, tests=f"{lie.test.lower()}.py",
         environment={**os.environ, "IOGAUGE_STACKS": STACK},
     )  # fmt: skip
-    if {case["result"] for case in session.cases} == {"skip"}:
+    if not session.status and {case["result"] for case in session.cases} == {"skip"}:
         pytest.skip(f"{STACK} has no {lie.call}")
     assert session.status == 1, "the lie passed"
     assert lie.witness in session.text, session.text
