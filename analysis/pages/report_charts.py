@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The report's charts of data from the store: scaling, published numbers, history."""
+"""The report's charts of data from the store. A function draws the section of its name, if that
+has a `chart` in sections.yaml."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -146,18 +147,3 @@ def published(section: Section) -> Panels | None:
 
 def history(section: Section) -> Panels | None:
     return history_chart.panels(section.source) if section.source else None
-
-
-# The chart of a section, by its name, and its caption.
-CHARTS: dict[str, tuple[Callable[[Section], Panels | None], str]] = {
-    "scaling": (
-        scaling,
-        "Points: medians; point at one for its numbers. Thin lines: slowest to fastest repeat.",
-    ),
-    "published": (published, "Each relative to its own best: compare shapes, not speeds."),
-    "history": (
-        history,
-        "Points: runs, or medians of several. Thick lines: levels. Dashed: where one ends; red: "
-        "regressed since then.",
-    ),
-}

@@ -178,12 +178,12 @@ def render(
 def pictures(table: Table, sections: Sequence[Section]) -> dict[str, bytes]:
     import vl_convert
 
-    from .report_charts import CHARTS
+    from . import report_charts
 
     found = {"overview": bars.to_png(table)}
     for section in sections:
-        if section.name in CHARTS:
-            plot = CHARTS[section.name][0](section)
+        if section.chart:
+            plot = getattr(report_charts, section.name)(section)
             found[section.name] = (
                 vl_convert.vegalite_to_png(plot.picture(), scale=page.PNG_SCALE) if plot else None
             )
@@ -191,22 +191,23 @@ def pictures(table: Table, sections: Sequence[Section]) -> dict[str, bytes]:
 
 
 def _charts(sections: Sequence[Section], each: Each) -> list[dict[str, Any]]:
-    charts: dict[str, Any] = dict.fromkeys(("scaling", "published", "history"), (None, NO_CHARTS))
+    made: Any = None
     with suppress(ModuleNotFoundError):
-        from .report_charts import CHARTS
+        from . import report_charts
 
-        charts = CHARTS
-    return [_chart(section, *charts.get(section.name, (None, ""))) for section in each(sections)]
+        made = report_charts
+    return [_chart(section, made) for section in each(sections)]
 
 
-def _chart(section: Section, make: Any, caption: str) -> dict[str, Any]:
-    panels = make(section) if make else None
+def _chart(section: Section, made: Any) -> dict[str, Any]:
+    """`made`: the module with the charts, None without the extra."""
+    panels = getattr(made, section.name)(section) if section.chart and made else None
     return {
         # made by the chart library from escaped text
         "panels": [Markup(svg) for svg in panels.svgs()] if panels else [],
         "legend": list(panels.colours.items()) if panels else [],
         "dashes": list(panels.dashes.items()) if panels else [],
-        "caption": caption if panels or not make else "",
+        "caption": section.chart if panels else NO_CHARTS if section.chart and not made else "",
     }
 
 

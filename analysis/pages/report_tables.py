@@ -25,7 +25,8 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Section:
-    """One table of the report. `section` fills in what sections.yaml does not give."""
+    """One table of the report. `section` fills in what sections.yaml does not give. `chart`: its
+    caption; empty if there is none."""
 
     name: str
     title: str
@@ -36,6 +37,7 @@ class Section:
     links: dict[str, str] = field(default_factory=dict)
     filters: tuple[str, ...] = ()
     source: Sequence[Any] = ()  # data of the chart, if it is not drawn from the rows
+    chart: str = ""
 
 
 _SHARED = '"system", "fs", "test", "pattern", "scale", "method", "variant", "hints", "stack"'
@@ -55,7 +57,7 @@ def section(name: str, rows: Sequence[Row], columns: Sequence[str] = (), **more:
     intro, note = (known.get(key, "").format(**more) for key in ("intro", "note"))
     return Section(
         name, known["title"], tuple(columns or known["columns"]), rows, intro, note,
-        known.get("links", {}), tuple(known["filters"]), source,
+        known.get("links", {}), tuple(known["filters"]), source, known.get("chart", ""),
     )  # fmt: skip
 
 
