@@ -14,9 +14,9 @@ from iogauge.common.text import ratio, three
 
 from ..statistics import interval
 from ..store import database as store
+from ..store.words import CALL
 from .overall import no_difference
 from .samples import AS_SQL, Job, medians, speedup
-from .selection import CALL
 
 Row = dict[str, Any]
 

@@ -51,9 +51,8 @@ _CASE = ("system", "fs", "fs_type", "stack", "method", "mode", "processes", "sca
 
 
 def _ours(connection: Any, chosen: Where, number: Published) -> list[Row]:
-    method, _, mode = number.run.get("method", "").partition(":")
-    keys = {"pattern": number.run["pattern"], "quantity": number.quantity, "method": method}
-    keys |= {"mode": mode}
+    keys = {"pattern": number.run["pattern"], "quantity": number.quantity}
+    keys |= {"method": number.run.get("method", "")}
     keys |= {name: str(number.parameters.get(name, "")) for name in _CHOOSING}
     where = chosen.key("test", number.run["test"].split()) if "test" in number.run else chosen
     for name, word in keys.items():

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
@@ -24,8 +23,6 @@ CASE = (
     "system", "partition", "fs", "stack", "pattern", "scale", "method", "mode", "variant", "hints",
     "processes", "fsync", "buffer",
 )  # fmt: skip
-
-CALL = "concat(method, CASE WHEN mode = '' THEN '' ELSE ':' END, mode)"
 
 
 @dataclass(frozen=True)
@@ -65,52 +62,26 @@ def session_condition(connection: duckdb.DuckDBPyConnection, word: str) -> tuple
     raise UsageError(f"{word}: the store has fewer sessions")
 
 
-def date_condition(_: Any, word: str) -> tuple[str, list[Any]]:
-    """A day, or `FIRST..LAST`, both included, in UTC."""
-    match = re.fullmatch(r"(\d{4}-\d\d-\d\d)(?:\.\.(\d{4}-\d\d-\d\d))?", word)
-    if not match:
-        raise UsageError(f"{word}: expected a date as 2026-11-20, or 2026-11-01..2026-11-20")
-    for text in filter(None, match.groups()):
-        try:
-            date.fromisoformat(text)
-        except ValueError as error:
-            raise UsageError(f"{word}: expected a date: {error}") from None
-    day = "CAST(started AS DATE)"
-    return f"{day} BETWEEN CAST(? AS DATE) AND CAST(? AS DATE)", [match[1], match[2] or match[1]]
+def sessions_named(connection: duckdb.DuckDBPyConnection, word: str) -> str:
+    """`session=last` of --where with the session's name."""
+    key, _, value = word.partition("=")
+    if key != "session" or not value:
+        return word
+    names = []
+    for one in value.split(","):
+        sql, values = session_condition(connection, one)
+        found = connection.execute(f"SELECT DISTINCT session FROM known WHERE {sql}", values)
+        names += [name for (name,) in found.fetchall()] or [one]
+    return f"session={','.join(names)}"
 
 
-def method_condition(_: Any, word: str) -> tuple[str, list[Any]]:
-    """`mpiio:collective`, or `mpiio` in any mode."""
-    return (f"{CALL} = ?" if ":" in word else "method = ?"), [word]
-
-
-def hints_condition(_: Any, word: str) -> tuple[str, list[Any]]:
-    """`none`, or `K=V K=V` in any order."""
-    words = [] if word == "none" else word.split()
-    return "hints = ?", [" ".join(sorted(words))]
-
-
-def _column(name: str) -> Callable[[Any, str], tuple[str, list[Any]]]:
-    return lambda _, word: (f'CAST("{name}" AS VARCHAR) = ?', [word])
-
-
-_CONDITIONS: dict[str, Callable[[Any, str], tuple[str, list[Any]]]] = {
-    "session": session_condition,
-    "date": date_condition,
-    "method": method_condition,
-    "hints": hints_condition,
-}
 WAYS = ("session", "stack", "method", "hints", "fs", "date")
 
 Side = tuple[str, list[Any]]  # which runs, as SQL with its values
 
 
 def condition(connection: duckdb.DuckDBPyConnection, by: str, word: str) -> Side:
-    if by in _CONDITIONS:
-        return _CONDITIONS[by](connection, word)
-    if by in SCHEMA:
-        return _column(by)(connection, word)
-    return keys_condition({by: word})
+    return session_condition(connection, word) if by == "session" else keys_condition({by: word})
 
 
 def interrupted(
@@ -130,16 +101,10 @@ _TYPES = {"nfs": ("nfs4",), "ceph": ("fuse.ceph-fuse",)}
 
 
 def keys_condition(keys: Mapping[str, Any]) -> Side:
-    """Runs by several keys at once; `method` may include the mode."""
+    """Runs by several keys at once."""
     where = Where("true")
     for key, value in keys.items():
-        if key == "method":
-            condition, values = method_condition(None, value)
-            where = where.also(condition, *values)
-        elif key == "fs_type":
-            where = where.key(key, [str(value), *_TYPES.get(str(value), ())])
-        else:
-            where = where.key(key, [str(value)])
+        where = where.key(key, [str(value), *(_TYPES.get(value, ()) if key == "fs_type" else ())])
     return where.sql, where.values
 
 

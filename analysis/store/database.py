@@ -19,7 +19,7 @@ from iogauge.common import json_file
 from iogauge.common.files import write_whole
 
 from ..errors import NothingFoundError, StoreError, UsageError
-from . import files, months, versions
+from . import files, months, versions, words
 from .files import RECORDS, Bad
 
 if TYPE_CHECKING:
@@ -257,6 +257,10 @@ class Where:
     def key(self, key: str, values: Iterable[str | int]) -> Where:
         """One KEY=VALUE of --where; values in published tables may be numbers."""
         wanted = list(map(str, values))
+        if key in words.CONDITIONS:
+            found = [words.CONDITIONS[key](word) for word in wanted]
+            of = [value for _, values in found for value in values]
+            return self.also(" OR ".join(sql for sql, _ in found), *of)
         if key in SCHEMA:
             marks = ", ".join("?" for _ in wanted)
             return self.also(f'CAST("{key}" AS VARCHAR) IN ({marks})', *wanted)
@@ -270,10 +274,10 @@ class Where:
         return Where(self.sql.replace(GOOD, BAD, 1), self.values)
 
     @classmethod
-    def parse(cls, words: Iterable[str], start: Where | None = None) -> Where:
+    def parse(cls, given: Iterable[str], start: Where | None = None) -> Where:
         """Parse the words of --where. Raises UsageError for one that is not KEY=VALUE."""
         where = start or cls()
-        for word in words:
+        for word in given:
             key, equals, value = word.partition("=")
             if not (equals and re.fullmatch(r"\w+", key)):
                 columns = ", ".join(SCHEMA)

@@ -175,6 +175,10 @@ def add_where(parser: argparse.ArgumentParser) -> None:
 
 
 def where(args: argparse.Namespace, connection: duckdb.DuckDBPyConnection) -> Where:
+    """Also replaces `session=last` by the session's name, as an accepted change must keep it."""
+    from iogauge.analysis.judge.selection import sessions_named  # here: only some commands need it
+
+    args.where = [sessions_named(connection, word) for word in args.where]
     found = Where.parse(args.where)
     keys.check(connection, "--where", [word.partition("=")[0] for word in args.where])
     return found

@@ -6,8 +6,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import subprocess
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ from tests.analysis_recorded import DATA, run_analysis, s3d
 
 MPIIO, POSIX = s3d("mpiio:collective"), s3d("posix")
 OPENMPI, MPICH = (MPIIO, "openmpi"), (MPIIO, "mpich")
+LOADS = [100.0, 140.0, 60.0, 220.0, 180.0, 80.0, 120.0, 160.0]
 
 
 def rows(*arguments: object) -> list[dict[str, Any]]:
@@ -30,10 +33,9 @@ def rows(*arguments: object) -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def twice(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Eight sessions with a load of their own, in which MPICH is always twice as fast."""
-    loads = (100, 140, 60, 220, 180, 80, 120, 160)
     return made.store(
         tmp_path_factory.mktemp("twice"),
-        [{OPENMPI: [load] * 3, MPICH: [2 * load] * 3} for load in loads],
+        [{OPENMPI: [load] * 3, MPICH: [2 * load] * 3} for load in LOADS],
     )
 
 
@@ -180,6 +182,32 @@ def test_a_case_that_is_gone_breaks_the_gate(tmp_path: Path) -> None:
     rows = [row for row in json.loads(done.stdout) if row["method"] == "posix"]
     assert {row["gate"] for row in rows} == {"missing"} and {row["a"] for row in rows} == {300}
     assert "gate broken: " in done.stderr and "s3d smoke posix" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "loads"),
+    [
+        (["session=last"], [160]), (["session=last~1,last"], [120, 160]),
+        (["date=2026-11-20..2026-11-22"], [100, 140, 60]), (["method=mpiio:collective"], LOADS),
+        (["hints=none", "method=posix,mpiio:collective", "date=2026-11-20,2026-11-23"],
+         [100, 220]),
+    ],
+)  # fmt: skip
+def test_where_takes_the_words_of_the_two_sides(
+    twice: Path, words: list[str], loads: list[float]
+) -> None:
+    where = [text for word in words for text in ("--where", word)]
+    for row in rows("openmpi", "mpich", "--by", "stack", *where, "--store", twice):
+        assert (row["a"], row["b"]) == (median(loads), 2 * median(loads))
+
+
+def test_an_accepted_change_keeps_the_sessions_name(tmp_path: Path) -> None:
+    """Not `last`, which is another one tomorrow."""
+    store = made.store(tmp_path, [{OPENMPI: [100] * 3}] * 2)
+    words = ["--where", "session=last", "--why", "new", "--store", store]
+    assert run_analysis("expect", "accept", *words).returncode == 0
+    (row,) = json.loads(run_analysis("expect", "list", "--json", "--store", store).stdout)
+    assert re.fullmatch(r"session=[0-9a-f-]{36}", row["where"])
 
 
 @pytest.mark.parametrize("word", ["stack", "=x", "a b=c"])
