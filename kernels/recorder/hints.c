@@ -32,17 +32,12 @@ static void count(recorder *the, hint_kind kind, const char *key, const char *va
 }
 
 static void count_all(recorder *the, hint_kind kind, MPI_Info info) {
-    static int (*number)(MPI_Info, int *);
-    static int (*key_of)(MPI_Info, int, char *);
-    static int (*value_of)(MPI_Info, const char *, int, char *, int *);
     char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
     int n = 0, there = 0;
     if (info == MPI_INFO_NULL) return;
-    if (!number) {
-        key_of = (int (*)(MPI_Info, int, char *))recorder_next("PMPI_Info_get_nthkey");
-        value_of = (int (*)(MPI_Info, const char *, int, char *, int *))recorder_next("PMPI_Info_get");
-        number = (int (*)(MPI_Info, int *))recorder_next("PMPI_Info_get_nkeys");
-    }
+    LOOK_UP(number, MPI_Info_get_nkeys, (MPI_Info, int *));
+    LOOK_UP(key_of, MPI_Info_get_nthkey, (MPI_Info, int, char *));
+    LOOK_UP(value_of, MPI_Info_get, (MPI_Info, const char *, int, char *, int *));
     if (number(info, &n)) return;
     for (int i = 0; i < n; i++)
         if (!key_of(info, i, key) && !value_of(info, key, MPI_MAX_INFO_VAL, value, &there) && there) {
@@ -59,8 +54,8 @@ void recorder_opened_with(MPI_Info given, int mode, MPI_File handle) {
     if (the->hints_looked[writes]) return; /* opens of very many files stay cheap */
     the->hints_looked[writes] = true;
     MPI_Info used = MPI_INFO_NULL;
-    int (*info_of)(MPI_File, MPI_Info *) = (int (*)(MPI_File, MPI_Info *))recorder_next("PMPI_File_get_info");
-    int (*release)(MPI_Info *) = (int (*)(MPI_Info *))recorder_next("PMPI_Info_free");
+    LOOK_UP(info_of, MPI_File_get_info, (MPI_File, MPI_Info *));
+    LOOK_UP(release, MPI_Info_free, (MPI_Info *));
     if (info_of(handle, &used)) return;
     count_all(the, writes ? HINT_USED_WRITE : HINT_USED_READ, used);
     if (used != MPI_INFO_NULL) release(&used);

@@ -10,7 +10,7 @@ enum { BOTH = MESSAGE_BOTH };
 enum { BCAST = -16, REDUCE, GATHER, SCATTER };
 static bool is_root(MPI_Comm comm, int root) {
     int rank = -1;
-    int (*get_rank)(MPI_Comm, int *) = (int (*)(MPI_Comm, int *))recorder_next("PMPI_Comm_rank");
+    LOOK_UP(get_rank, MPI_Comm_rank, (MPI_Comm, int *));
     return get_rank(comm, &rank) == MPI_SUCCESS && rank == root;
 }
 

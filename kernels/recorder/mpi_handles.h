@@ -15,10 +15,11 @@
 /* Fortran bindings call the PMPI name directly, so both names are wrapped. */
 #define BOTH_NAMES(NAME, PARAMETERS) EXPORT int NAME PARAMETERS __attribute__((alias("P" #NAME)))
 
-/* `next`: the library's own function. */
-#define NEXT_MPI(NAME, PARAMETERS)                                                                           \
-    static int(*next) PARAMETERS;                                                                            \
-    if (!next) next = (int(*) PARAMETERS)recorder_next("P" #NAME)
+/* Declares `AS`: the library's own function, looked up once. In Python that searches all its libraries. */
+#define LOOK_UP(AS, NAME, PARAMETERS)                                                                        \
+    static int(*AS) PARAMETERS;                                                                              \
+    if (!AS) AS = (int(*) PARAMETERS)recorder_next("P" #NAME)
+#define NEXT_MPI(NAME, PARAMETERS) LOOK_UP(next, NAME, PARAMETERS)
 
 /* hints.c. Without the lock, because it calls MPI: MPI_File_open has opened a file. */
 void recorder_opened_with(MPI_Info given, int mode, MPI_File handle);

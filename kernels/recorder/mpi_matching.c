@@ -34,12 +34,11 @@ int64_t message_key(MPI_Comm comm, int tag) {
 
 int message_process(MPI_Comm comm, int rank) {
     if (comm == MPI_COMM_WORLD) return rank;
-    int (*group_of)(MPI_Comm, MPI_Group *) = (int (*)(MPI_Comm, MPI_Group *))recorder_next("PMPI_Comm_group");
-    int (*translate)(MPI_Group, int, const int *, MPI_Group, int *) =
-        (int (*)(MPI_Group, int, const int *, MPI_Group, int *))recorder_next("PMPI_Group_translate_ranks");
-    int (*release)(MPI_Group *) = (int (*)(MPI_Group *))recorder_next("PMPI_Group_free");
+    LOOK_UP(group_of, MPI_Comm_group, (MPI_Comm, MPI_Group *));
+    LOOK_UP(translate, MPI_Group_translate_ranks, (MPI_Group, int, const int *, MPI_Group, int *));
+    LOOK_UP(release, MPI_Group_free, (MPI_Group *));
+    LOOK_UP(get_size, MPI_Comm_size, (MPI_Comm, int *));
     MPI_Group mine, all;
-    int (*get_size)(MPI_Comm, int *) = (int (*)(MPI_Comm, int *))recorder_next("PMPI_Comm_size");
     int found = -2, size = 0;
     if (get_size(comm, &size) != MPI_SUCCESS || rank < 0 || rank >= size) return -2;
     group_of(comm, &mine);

@@ -92,8 +92,7 @@ WRAP_CALL(MPI_Improbe, (int from, int tag, MPI_Comm comm, int *flag, MPI_Message
           if (result == MPI_SUCCESS && *flag) message_expect((uintptr_t)*m, comm, result));
 
 static void received(uintptr_t before, const MPI_Status *status, int result, double start) {
-    int (*is_cancelled)(const MPI_Status *, int *) =
-        (int (*)(const MPI_Status *, int *))recorder_next("PMPI_Test_cancelled");
+    LOOK_UP(is_cancelled, MPI_Test_cancelled, (const MPI_Status *, int *));
     MPI_Comm comm;
     int cancelled = 0;
     if (!message_take(before, &comm))

@@ -14,13 +14,11 @@ static uint64_t mixed(uint64_t x) {
 
 /* An identifier of the set of processes; 0: all. */
 static int64_t name_of(MPI_Comm comm, int *processes) {
-    int (*get_size)(MPI_Comm, int *) = (int (*)(MPI_Comm, int *))recorder_next("PMPI_Comm_size");
-    int (*compare)(MPI_Comm, MPI_Comm, int *) =
-        (int (*)(MPI_Comm, MPI_Comm, int *))recorder_next("PMPI_Comm_compare");
-    int (*group_of)(MPI_Comm, MPI_Group *) = (int (*)(MPI_Comm, MPI_Group *))recorder_next("PMPI_Comm_group");
-    int (*translate)(MPI_Group, int, const int *, MPI_Group, int *) =
-        (int (*)(MPI_Group, int, const int *, MPI_Group, int *))recorder_next("PMPI_Group_translate_ranks");
-    int (*release)(MPI_Group *) = (int (*)(MPI_Group *))recorder_next("PMPI_Group_free");
+    LOOK_UP(get_size, MPI_Comm_size, (MPI_Comm, int *));
+    LOOK_UP(compare, MPI_Comm_compare, (MPI_Comm, MPI_Comm, int *));
+    LOOK_UP(group_of, MPI_Comm_group, (MPI_Comm, MPI_Group *));
+    LOOK_UP(translate, MPI_Group_translate_ranks, (MPI_Group, int, const int *, MPI_Group, int *));
+    LOOK_UP(release, MPI_Group_free, (MPI_Group *));
     int like = MPI_UNEQUAL;
     get_size(comm, processes);
     if (compare(comm, MPI_COMM_WORLD, &like) == MPI_SUCCESS && like != MPI_UNEQUAL) return 0;
@@ -36,13 +34,13 @@ static int64_t name_of(MPI_Comm comm, int *processes) {
 }
 
 static bool between_groups(MPI_Comm comm) {
-    int (*is_inter)(MPI_Comm, int *) = (int (*)(MPI_Comm, int *))recorder_next("PMPI_Comm_test_inter");
+    LOOK_UP(is_inter, MPI_Comm_test_inter, (MPI_Comm, int *));
     int inter = 1;
     return is_inter(comm, &inter) != MPI_SUCCESS || inter;
 }
 
 static bool all_give(const int elements[], MPI_Comm comm) {
-    int (*get_size)(MPI_Comm, int *) = (int (*)(MPI_Comm, int *))recorder_next("PMPI_Comm_size");
+    LOOK_UP(get_size, MPI_Comm_size, (MPI_Comm, int *));
     int processes = 0;
     if (between_groups(comm)) return false;
     get_size(comm, &processes);

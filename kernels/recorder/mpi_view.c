@@ -5,12 +5,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "mpi_handles.h"
+
 #define MAX_PIECES ((uint64_t)1 << 20)
 #define MAX_DIMENSIONS 32
-
-#define ASK(RESULT, NAME, PARAMETERS)                                                                        \
-    static RESULT(*ask) PARAMETERS;                                                                          \
-    if (!ask) ask = (RESULT(*) PARAMETERS)recorder_next("P" #NAME)
 
 typedef struct {
     view *v;
@@ -23,13 +21,13 @@ typedef struct {
 } measures;
 
 static int64_t size_of(MPI_Datatype type) {
-    ASK(int, MPI_Type_size_x, (MPI_Datatype, MPI_Count *));
+    LOOK_UP(ask, MPI_Type_size_x, (MPI_Datatype, MPI_Count *));
     MPI_Count size = 0;
     return ask(type, &size) == MPI_SUCCESS && size > 0 ? (int64_t)size : 0;
 }
 
 static void extent_of(MPI_Datatype type, measures *m) {
-    ASK(int, MPI_Type_get_extent_x, (MPI_Datatype, MPI_Count *, MPI_Count *));
+    LOOK_UP(ask, MPI_Type_get_extent_x, (MPI_Datatype, MPI_Count *, MPI_Count *));
     MPI_Count lower = 0, extent = 0;
     ask(type, &lower, &extent);
     m->lower = lower;
@@ -37,7 +35,7 @@ static void extent_of(MPI_Datatype type, measures *m) {
 }
 
 static measures measure(MPI_Datatype type) {
-    ASK(int, MPI_Type_get_true_extent_x, (MPI_Datatype, MPI_Count *, MPI_Count *));
+    LOOK_UP(ask, MPI_Type_get_true_extent_x, (MPI_Datatype, MPI_Count *, MPI_Count *));
     MPI_Count lower = 0, extent = 0;
     ask(type, &lower, &extent);
     measures m = {.size = size_of(type), .true_lower = lower, .true_extent = extent};
@@ -143,20 +141,20 @@ static void take_apart(pieces *to, const contents *c, int64_t at) {
 }
 
 static int envelope(MPI_Datatype type, int *numbers, int *places, int *types) {
-    ASK(int, MPI_Type_get_envelope, (MPI_Datatype, int *, int *, int *, int *));
+    LOOK_UP(ask, MPI_Type_get_envelope, (MPI_Datatype, int *, int *, int *, int *));
     int combiner = MPI_COMBINER_NAMED;
     ask(type, numbers, places, types, &combiner);
     return combiner;
 }
 
 static void release(MPI_Datatype *type) {
-    ASK(int, MPI_Type_free, (MPI_Datatype *));
+    LOOK_UP(ask, MPI_Type_free, (MPI_Datatype *));
     int a, b, c;
     if (envelope(*type, &a, &b, &c) != MPI_COMBINER_NAMED) ask(type);
 }
 
 static void walk(pieces *to, MPI_Datatype type, int64_t at) {
-    ASK(int, MPI_Type_get_contents, (MPI_Datatype, int, int, int, int[], MPI_Aint[], MPI_Datatype[]));
+    LOOK_UP(ask, MPI_Type_get_contents, (MPI_Datatype, int, int, int, int[], MPI_Aint[], MPI_Datatype[]));
     int numbers = 0, places = 0, types = 0;
     measures m = measure(type);
     int combiner = envelope(type, &numbers, &places, &types);

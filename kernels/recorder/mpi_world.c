@@ -6,16 +6,17 @@
 #include "mpi_handles.h"
 #include "recorder.h"
 
-/* Handles of one MPI are addresses, of others numbers: calls cannot even be passed on. */
+/* Handles of one MPI are addresses, of others numbers: calls cannot even be passed on. This library may have
+ * loaded its own MPI, and Python then another one. */
 static void refuse_other_mpi(const void *init) {
-    bool open = recorder_beside(init, "ompi_mpi_comm_world");
 #ifdef OPEN_MPI
     const char *mine = "Open MPI";
-    if (open) return;
+    bool open = true;
 #else
     const char *mine = "MPICH";
-    if (!open) return;
+    bool open = false;
 #endif
+    if (recorder_all_beside(init, "PMPI_Init", "ompi_mpi_comm_world", open)) return;
     fprintf(stderr,
             "iogauge recorder: built for %s, which is not this program's MPI; preload the one built for "
             "that\n",
@@ -27,8 +28,8 @@ static void refuse_other_mpi(const void *init) {
 static void learn_process(int result) {
     int rank = 0, processes = 1;
     if (result != MPI_SUCCESS || !recorder_on()) return;
-    int (*get_rank)(MPI_Comm, int *) = (int (*)(MPI_Comm, int *))recorder_next("PMPI_Comm_rank");
-    int (*get_size)(MPI_Comm, int *) = (int (*)(MPI_Comm, int *))recorder_next("PMPI_Comm_size");
+    LOOK_UP(get_rank, MPI_Comm_rank, (MPI_Comm, int *));
+    LOOK_UP(get_size, MPI_Comm_size, (MPI_Comm, int *));
     if (get_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS && get_size(MPI_COMM_WORLD, &processes) == MPI_SUCCESS)
         recorder_set_process(rank, processes);
 }

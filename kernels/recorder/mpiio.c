@@ -40,7 +40,7 @@ static mpi_file forget(MPI_File handle) {
 
 static int processes_of(MPI_Comm comm) {
     int n = 1;
-    int (*size)(MPI_Comm, int *) = (int (*)(MPI_Comm, int *))recorder_next("PMPI_Comm_size");
+    LOOK_UP(size, MPI_Comm_size, (MPI_Comm, int *));
     return size(comm, &n) == MPI_SUCCESS ? n : 1;
 }
 
@@ -167,9 +167,8 @@ BOTH_NAMES(MPI_File_set_atomicity, (MPI_File handle, int flag));
 
 static int64_t bytes_of(int64_t count, MPI_Datatype type) {
     MPI_Count size = 0;
-    static int (*type_size)(MPI_Datatype, MPI_Count *);
     if (count <= 0 || type == MPI_DATATYPE_NULL) return 0;
-    if (!type_size) type_size = (int (*)(MPI_Datatype, MPI_Count *))recorder_next("PMPI_Type_size_x");
+    LOOK_UP(type_size, MPI_Type_size_x, (MPI_Datatype, MPI_Count *));
     return type_size(type, &size) == MPI_SUCCESS && size > 0 ? (int64_t)size * count : 0;
 }
 
@@ -182,9 +181,8 @@ static int64_t place_of(MPI_File handle, MPI_Offset at) {
     return UNKNOWN;
 #else
     MPI_Offset place = UNKNOWN;
-    static int (*ask)(MPI_File, MPI_Offset, MPI_Offset *);
     if (at == UNKNOWN || !recorder_wants_segments()) return UNKNOWN;
-    if (!ask) ask = (int (*)(MPI_File, MPI_Offset, MPI_Offset *))recorder_next("PMPI_File_get_byte_offset");
+    LOOK_UP(ask, MPI_File_get_byte_offset, (MPI_File, MPI_Offset, MPI_Offset *));
     return ask(handle, at, &place) == MPI_SUCCESS ? place : UNKNOWN;
 #endif
 }
@@ -220,9 +218,8 @@ static void ended(int direction, MPI_File handle, int result, double start) {
  * lock. */
 static MPI_Offset pointer_of(MPI_File handle) {
     MPI_Offset at = UNKNOWN;
-    static int (*ask)(MPI_File, MPI_Offset *);
     if (recorder_depth || !recorder_on() || !recorder_wants_segments()) return UNKNOWN;
-    if (!ask) ask = (int (*)(MPI_File, MPI_Offset *))recorder_next("PMPI_File_get_position");
+    LOOK_UP(ask, MPI_File_get_position, (MPI_File, MPI_Offset *));
     return ask(handle, &at) == MPI_SUCCESS ? at : UNKNOWN;
 }
 

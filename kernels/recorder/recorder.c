@@ -27,27 +27,32 @@ static const void *library_of(const void *address) {
     return dladdr(address, &found) ? found.dli_fbase : NULL;
 }
 
-/* A library that was loaded later, for one other library alone: Python's MPI is. */
-static void *loaded_later(const char *name) {
-    void *self = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD), *next = NULL;
-    struct link_map *library = NULL;
-    if (self) dlinfo(self, RTLD_DI_LINKMAP, &library);
-    for (; library && !next; library = library->l_next) {
-        void *handle = *library->l_name ? dlopen(library->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-        if (handle) next = dlsym(handle, name);
-        if (next && library_of(next) == library_of(&the)) next = NULL;
-        if (handle) dlclose(handle);
-    }
+static struct link_map *all_libraries(void) {
+    struct link_map *first = NULL;
+    void *self = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
+    if (self) dlinfo(self, RTLD_DI_LINKMAP, &first);
     if (self) dlclose(self);
+    return first;
+}
+
+/* In a library, or one that it needs; but not in this one. */
+static void *in_library(const struct link_map *library, const char *name) {
+    void *handle = *library->l_name ? dlopen(library->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    void *found = handle ? dlsym(handle, name) : NULL;
+    if (handle) dlclose(handle);
+    return found && library_of(found) != library_of(&the) ? found : NULL;
+}
+
+/* Or in a library that was loaded later, for one other library alone: Python's MPI is. */
+static void *find_next(const char *name) {
+    void *next = dlsym(RTLD_NEXT, name);
+    for (struct link_map *l = next ? NULL : all_libraries(); l && !next; l = l->l_next)
+        next = in_library(l, name);
     return next;
 }
 
-static void *find_next(const char *name) {
-    void *next = dlsym(RTLD_NEXT, name);
-    return next ? next : loaded_later(name);
-}
-
-bool recorder_beside(const void *function, const char *name) {
+/* Has the library of a function, or one that it needs, this name too? */
+static bool is_beside(const void *function, const char *name) {
     Dl_info library;
     void *handle = NULL;
     if (dladdr(function, &library)) handle = dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
@@ -55,6 +60,15 @@ bool recorder_beside(const void *function, const char *name) {
     bool found = handle && dlsym(handle, name);
     if (handle) dlclose(handle);
     return found;
+}
+
+bool recorder_all_beside(const void *function, const char *name, const char *other, bool there) {
+    bool all = is_beside(function, other) == there;
+    for (struct link_map *l = all_libraries(); l && all; l = l->l_next) {
+        function = in_library(l, name);
+        all = !function || is_beside(function, other) == there;
+    }
+    return all;
 }
 
 void *recorder_next(const char *name) {

@@ -95,17 +95,22 @@ int main(int argc, char **argv) {
 """
 
 
-def test_a_program_that_loads_mpi_later_is_recorded(stack: Stack, tmp_path: Path) -> None:
-    """As Python does with mpi4py: MPI is loaded for that module alone."""
-    data, plugin, program = (tmp_path / name for name in ("data", "plugin.so", "loads"))
-    data.mkdir()
+def loading(stack: Stack, folder: Path) -> list[str]:
+    """A program and the plugin that it loads."""
+    plugin, program, source = (folder / name for name in ("plugin.so", "loads", "source.c"))
     for code, words in ((PLUGIN, [f"mpicc.{stack.name}", "-shared", "-fPIC"]), (LOADS, ["cc"])):
-        source = tmp_path / "source.c"
         source.write_text(code)
         made = plugin if code is PLUGIN else program
         subprocess.run([*words, str(source), "-o", str(made), "-ldl"], check=True)
+    return [str(program), str(plugin)]
+
+
+def test_a_program_that_loads_mpi_later_is_recorded(stack: Stack, tmp_path: Path) -> None:
+    """As Python does with mpi4py: MPI is loaded for that module alone."""
+    data = tmp_path / "data"
+    data.mkdir()
     variables = _words(preload(stack, tmp_path / "traces", data, dxt=True))
-    start = ["env", *variables, str(program), str(plugin), str(data / "f")]
+    start = ["env", *variables, *loading(stack, tmp_path), str(data / "f")]
     done = traced([*stack.launch, "-n", "2", *start], stack_values(stack))
     assert done.returncode == 0 and "iogauge recorder" not in done.stderr, done.stderr
     processes = read_folder(tmp_path / "traces")
@@ -118,8 +123,10 @@ def test_a_program_that_loads_mpi_later_is_recorded(stack: Stack, tmp_path: Path
         assert (found["COLL_OPENS"], found["INDEP_WRITES"], found["BYTES_WRITTEN"]) == (1, 1, 7)
 
 
-def test_the_recorder_of_another_mpi_is_refused(stack: Stack, tmp_path: Path) -> None:
-    """It would crash, as a handle is a number there and an address here."""
+@pytest.mark.parametrize("later", [False, True])
+def test_the_recorder_of_another_mpi_is_refused(stack: Stack, tmp_path: Path, later: bool) -> None:
+    """It would crash, as a handle is a number there and an address here. `later`: the program loads
+    its MPI, when the recorder may have loaded the other one."""
     other = next((one for name, one in stacks().items() if name != stack.name), None)
     if not other or missing(other):
         pytest.skip("one MPI only")
@@ -128,7 +135,8 @@ def test_the_recorder_of_another_mpi_is_refused(stack: Stack, tmp_path: Path) ->
     source.write_text(f"{PLUGIN}\nint main(int n, char **words) {{ return run(words[n - 1]); }}\n")
     subprocess.run([f"mpicc.{stack.name}", str(source), "-o", str(program)], check=True)
     words = _words(preload(prepared(other.name), tmp_path / "traces", data))
-    command = [*stack.launch, "-n", "1", "env", *words, str(program), str(data / "f")]
+    start = loading(stack, tmp_path) if later else [str(program)]
+    command = [*stack.launch, "-n", "1", "env", *words, *start, str(data / "f")]
     done = traced(command, stack_values(stack))
     assert done.returncode != 0
     assert "which is not this program's MPI; preload the one built for that" in done.stderr
