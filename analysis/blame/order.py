@@ -10,33 +10,19 @@ the report says so.
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..darshan.raw import (
-    ATOMIC,
-    CHANGED,
-    CLOSE,
-    HEARD,
-    LOCK_READ,
-    LOCK_WRITE,
-    LOOKED,
-    MEET,
-    MESSAGE,
-    OPEN,
-    RECEIVE,
-    SEND,
-    SENT,
-    SYNC,
-    UNLOCK,
-)  # fmt: skip
+from ..darshan import raw
 from ..replay.phases import Phases
 from .accesses import MPIIO, POSIX, Traced
 
 Numbers = NDArray[np.int64]
-ORDERING = (MEET, SEND, RECEIVE)
+ORDERING = (raw.MEET, raw.SEND, raw.RECEIVE)
+WAYS = {raw.MEET: raw.SENT | raw.HEARD, raw.SEND: raw.SENT, raw.RECEIVE: raw.HEARD}
+FLUSHES, LOCKS = (raw.OPEN, raw.CLOSE, raw.SYNC), (raw.LOCK_READ, raw.LOCK_WRITE, raw.UNLOCK)
 ANY = -1  # all that have a message's other half
 MOST_CLOCKS = 50_000_000  # limit of the vector clocks' table
 FREE, SHARED, ALONE = 0, 1, 2  # the last two by fcntl(); 2 more: by flock()
@@ -49,10 +35,11 @@ class Order:
     meetings of all processes (`epoch_first`, `epoch_last`); `lock`: FREE, SHARED or ALONE; `hold`:
     which holding of a lock; `guard`: another file that its process has locked for itself, or -1;
     `atomic`. `sent`, `heard`: when its process first sent a message after its effect is visible,
-    and last received one before it may take effect; None without messages. `unsure`: of those
-    times; `unmatched`: starts and ends of calls whose partner is not known, each sorted. `known`:
-    for each stretch of each process, how many stretches of each other process are over, and where
-    its processes begin; None if only meetings of all count."""
+    and last received one before it may take effect; None without messages. `among`: the number of a
+    group of processes between which messages passed. `unsure`: of those times; `unmatched`: starts
+    and ends of calls whose partner is not known, each sorted. `known`: for each stretch of each
+    process, how many stretches of each other process are over, and where its processes begin; None
+    if only meetings of all count."""
 
     first: Numbers
     last: Numbers
@@ -65,6 +52,7 @@ class Order:
     known: tuple[NDArray[np.int32], Numbers] | None = None
     sent: NDArray[np.float64] | None = None
     heard: NDArray[np.float64] | None = None
+    among: Numbers = field(default_factory=lambda: np.empty(0, np.int64))
     unsure: float = 0.0
     unmatched: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
@@ -81,6 +69,7 @@ class Order:
         starts, ends = self.unmatched
         between = np.searchsorted(starts, until, "right") - np.searchsorted(ends, since, "left")
         answer: NDArray[np.bool_] = (since <= until) & (between > 0)
+        answer &= self.among[one] == self.among[other]
         return answer
 
     def between(self, process: Numbers, a: Numbers, b: Numbers) -> NDArray[np.bool_]:
@@ -141,13 +130,13 @@ def of_events(traced: Traced) -> Order:
             _atomic_calls(order, of, rows)
         _guards(order, mine, events, rows)
         # The number of meetings of all processes before each stretch, and one more at the end.
-        all_met = np.concatenate(([0], np.cumsum((met["kind"] == MEET) & (met["a"] == 0))))
+        all_met = np.concatenate(([0], np.cumsum((met["kind"] == raw.MEET) & (met["a"] == 0))))
         all_met = np.append(all_met, all_met[-1] + 1)
         order.epoch_first[mine] = all_met[first[mine]]
         order.epoch_last[mine] = all_met[np.minimum(last[mine], len(all_met) - 1)]
     clocks = _Clocks(traced)
     order.known = clocks.run()
-    unmatched = [events[events["kind"] == MESSAGE] for events in traced.events]
+    unmatched = [events[events["kind"] == raw.MESSAGE] for events in traced.events]
     unmatched += [traced.events[rank][[i]] for rank, i in clocks.unmatched]
     calls = np.concatenate(unmatched)
     if len(calls):
@@ -158,16 +147,31 @@ def of_events(traced: Traced) -> Order:
 
 def _waits_for_paths(all_: list[NDArray[np.void]]) -> None:
     """A path that one process changed and another one looked up may be a message between them."""
-    ranks: dict[int, dict[int, set[int]]] = {CHANGED: defaultdict(set), LOOKED: defaultdict(set)}
+    both = {raw.CHANGED: raw.SENT, raw.LOOKED: raw.HEARD}
+    ranks: dict[int, dict[int, set[int]]] = {kind: defaultdict(set) for kind in both}
     for rank, events in enumerate(all_):
         for kind, of in ranks.items():
             for path in np.unique(events["b"][events["kind"] == kind]).tolist():
                 of[path].add(rank)
-    for kind, other, way in ((CHANGED, LOOKED, SENT), (LOOKED, CHANGED, HEARD)):
+    for (kind, way), other in zip(both.items(), reversed(both), strict=True):
         for rank, events in enumerate(all_):
             paths = [path for path, of in ranks[other].items() if of - {rank}]
             these = (events["kind"] == kind) & np.isin(events["b"], paths)
-            events["kind"][these], events["a"][these] = MESSAGE, way
+            events["kind"][these], events["a"][these] = raw.MESSAGE, way
+
+
+def _groups(all_: Sequence[NDArray[np.void]]) -> Numbers:
+    """A number for each process, equal if messages may have come from one to the other: of calls
+    that may pass them to any, or around a file or a path of both."""
+    found = np.arange(len(all_))
+    first: dict[int, int] = {}
+    for rank, events in enumerate(all_):
+        kind = events["kind"]
+        about = set(events["b"][kind == raw.MESSAGE].tolist())
+        passed = np.isin(kind, ORDERING) & ((kind != raw.MEET) | (events["a"] != 0))
+        for key in about | ({0} if passed.any() else set()):
+            found[found == found[rank]] = found[first.setdefault(key, rank)]
+    return found
 
 
 def _messages(order: Order, traced: Traced) -> None:
@@ -177,17 +181,17 @@ def _messages(order: Order, traced: Traced) -> None:
     rows = traced.accesses
     order.unsure = np.inf if traced.unsure is None else traced.unsure
     order.sent, order.heard = np.full(len(rows), np.inf), np.full(len(rows), -np.inf)
+    order.among = _groups(traced.events)[rows["process"]]
     for rank, events in enumerate(traced.events):
         ways = np.zeros(len(events), np.int64)
-        for kind, way in ((MEET, SENT | HEARD), (SEND, SENT), (RECEIVE, HEARD)):
-            ways[(events["kind"] == kind) & ((kind != MEET) | (events["a"] != 0))] = way
-        ways = np.where(events["kind"] == MESSAGE, events["a"], ways)
-        sent, heard = events[ways & SENT > 0], events[ways & HEARD > 0]
+        for kind, way in WAYS.items():
+            ways[(events["kind"] == kind) & ((kind != raw.MEET) | (events["a"] != 0))] = way
+        ways = np.where(events["kind"] == raw.MESSAGE, events["a"], ways)
+        sent, heard = events[ways & raw.SENT > 0], events[ways & raw.HEARD > 0]
         mine = np.flatnonzero(rows["process"] == rank)
         for file in np.unique(rows["file"][mine]):
             of = mine[rows["file"][mine] == file]
-            about = events[(events["file"] == file) & (events["module"] == MPIIO)]
-            flush = about[np.isin(about["kind"], (OPEN, CLOSE, SYNC))]["sequence"].astype(np.int64)
+            flush = _flushed(events[events["file"] == file])
             above = rows["layer"][of] == MPIIO
             sequence = rows["sequence"][of].astype(np.int64)
             after = np.searchsorted(flush, sequence)
@@ -201,13 +205,19 @@ def _messages(order: Order, traced: Traced) -> None:
             order.heard[of] = np.append(-np.inf, ends)[at]
 
 
+def _flushed(about: NDArray[np.void]) -> Numbers:
+    """When a file was opened, closed or synced through MPI-IO."""
+    here = (about["module"] == MPIIO) & np.isin(about["kind"], FLUSHES)
+    found: Numbers = about["sequence"][here].astype(np.int64)
+    return found
+
+
 def _flushes(
     order: Order, mine: Numbers, about: NDArray[np.void], met: NDArray[np.void],
     rows: NDArray[np.void],
 ) -> None:  # fmt: skip
     """Extend accesses above MPI-IO to the surrounding syncs."""
-    about = about[about["module"] == MPIIO]
-    flush = about[np.isin(about["kind"], (OPEN, CLOSE, SYNC))]["sequence"].astype(np.int64)
+    flush = _flushed(about)
     sequence = rows["sequence"][mine]
     after = np.searchsorted(flush, sequence)
     stretch = np.searchsorted(met["sequence"], flush)
@@ -215,7 +225,7 @@ def _flushes(
     begins = np.concatenate(([0], stretch))
     order.last[mine] = ends[after]
     order.first[mine] = begins[after]
-    atomic = about[about["kind"] == ATOMIC]
+    atomic = about[about["kind"] == raw.ATOMIC]
     on = np.concatenate(([0], atomic["a"]))
     order.atomic[mine] = on[np.searchsorted(atomic["sequence"], sequence)] != 0
 
@@ -232,7 +242,7 @@ def _atomic_calls(order: Order, mine: Numbers, rows: NDArray[np.void]) -> None:
 
 def _locks(order: Order, mine: Numbers, about: NDArray[np.void], rows: NDArray[np.void]) -> None:
     """A process takes one lock of a file at a time, as ROMIO and OMPIO do."""
-    locks = about[np.isin(about["kind"], (LOCK_READ, LOCK_WRITE, UNLOCK))]
+    locks = about[np.isin(about["kind"], LOCKS)]
     if not len(locks):
         return
     at = np.searchsorted(locks["sequence"], rows["sequence"][mine]) - 1
@@ -240,18 +250,18 @@ def _locks(order: Order, mine: Numbers, about: NDArray[np.void], rows: NDArray[n
     kind, low, length = (locks[name][at] for name in ("kind", "a", "b"))
     end = rows["offset"][mine] + rows["length"][mine]
     held = (rows["offset"][mine] >= low) & ((length <= 0) | (end <= low + length))
-    held &= kind != UNLOCK
-    how = np.where(kind == LOCK_WRITE, ALONE, SHARED) + 2 * (length < 0)
+    held &= kind != raw.UNLOCK
+    how = np.where(kind == raw.LOCK_WRITE, ALONE, SHARED) + 2 * (length < 0)
     order.lock[mine] = np.where(held, how, FREE)
     order.hold[mine] = np.where(held, locks["sequence"][at], -1)
 
 
 def _guards(order: Order, mine: Numbers, events: NDArray[np.void], rows: NDArray[np.void]) -> None:
     """Locks of the whole of another file."""
-    locks = events[np.isin(events["kind"], (LOCK_READ, LOCK_WRITE, UNLOCK))]
+    locks = events[np.isin(events["kind"], LOCKS)]
     for file in np.unique(locks["file"][locks["file"] >= 0]):
         of = locks[locks["file"] == file]
-        held = np.append(False, (of["kind"] == LOCK_WRITE) & (of["a"] == 0) & (of["b"] <= 0))
+        held = np.append(False, (of["kind"] == raw.LOCK_WRITE) & (of["a"] == 0) & (of["b"] <= 0))
         at = np.searchsorted(of["sequence"], rows["sequence"][mine])
         inside = held[at] & (rows["file"][mine] != file)
         order.guard[mine[inside]] = 2 * file + (np.append(0, of["b"] < 0)[at][inside])
@@ -275,7 +285,7 @@ class _Clocks:
             rows = [events[name][at].tolist() for name in ("kind", "a", "b")]
             self.calls.append(list(zip(*rows, strict=True)))
             where.append(at.tolist())
-            for group in {a for kind, a, _ in self.calls[-1] if kind == MEET}:
+            for group in {a for kind, a, _ in self.calls[-1] if kind == raw.MEET}:
                 self.members[group].append(rank)
         self._match(where)
 
@@ -284,12 +294,12 @@ class _Clocks:
         sends: dict[tuple[int, int, int], list[tuple[int, int]]] = defaultdict(list)
         to: dict[tuple[int, int], list[int]] = defaultdict(list)
         for rank in range(len(self.calls)):
-            for (a, b), numbers in self._of(SEND, rank).items():
+            for (a, b), numbers in self._of(raw.SEND, rank).items():
                 to[a, b].append(rank)
                 sends[rank, a, b] = [(rank, i) for i in numbers]
         matched: set[tuple[int, int, int]] = set()
         for rank in range(len(self.calls)):
-            for (a, b), mine in self._of(RECEIVE, rank).items():
+            for (a, b), mine in self._of(raw.RECEIVE, rank).items():
                 of = [(one, rank, b) for one in (to[rank, b] if a == ANY else [a])]
                 of = [key if sends[key] else (key[0], ANY, b) for key in of]
                 if of and all(len(sends[key]) == len(mine) for key in of):
@@ -313,7 +323,7 @@ class _Clocks:
     def run(self) -> tuple[NDArray[np.int32], Numbers] | None:
         """None if only all met."""
         n = len(self.calls)
-        if all(kind == MEET and a == 0 for calls in self.calls for kind, a, _ in calls):
+        if all(kind == raw.MEET and a == 0 for calls in self.calls for kind, a, _ in calls):
             return None
         if sum(len(calls) + 1 for calls in self.calls) * n > MOST_CLOCKS:
             self.said.append("too many messages and barriers among subsets of the processes")
@@ -326,7 +336,7 @@ class _Clocks:
             while done[rank] < len(self.calls[rank]):
                 at = (rank, done[rank])
                 kind, group, _ = self.calls[rank][at[1]]
-                if kind == MEET:
+                if kind == raw.MEET:
                     if not self._meet(group, known, done):
                         break
                     ready |= set(self.members[group])
@@ -339,7 +349,7 @@ class _Clocks:
                 now = np.maximum.reduce([now, *(self.sent[one] for one in self.wanted.get(at, ()))])
                 done[rank] += 1
                 known[rank][done[rank]] = now
-                if kind == SEND:
+                if kind == raw.SEND:
                     self.sent[at] = now.copy()
                     self.sent[at][rank] = done[rank]
                     ready |= waiting.pop(at, set())
@@ -351,7 +361,7 @@ class _Clocks:
         some = self.members[group]
         for i in some:
             calls = self.calls[i]
-            if done[i] >= len(calls) or calls[done[i]][:2] != (MEET, group):
+            if done[i] >= len(calls) or calls[done[i]][:2] != (raw.MEET, group):
                 return False
         now = np.maximum.reduce([known[i][done[i]] for i in some])
         for i in some:

@@ -76,6 +76,8 @@ def sentence(blame: Blame, races: Races, i: int) -> str:
         int(column[i]) for column in (races.kind, races.a, races.b, races.low, races.high)
     )
     where = f"bytes {low} to {high - 1}"
+    one = f"{who(blame, a)}'s {call(blame, a)} at {when(blame, a)}"
+    other, then = f"{who(blame, b)}'s {call(blame, b)}", when(blame, b)
     if kind in (COVERED, MAY_COVER):
         verb = "covered" if kind == COVERED else "may have covered"
         read = int(races.read[i])
@@ -83,19 +85,12 @@ def sentence(blame: Blame, races: Races, i: int) -> str:
         return (
             f"{who(blame, a)}'s read-modify-write ({call(blame, read)} at "
             f"{rows['start'][read]:.6f} s gave {rows['length'][read]} bytes, {call(blame, a)} at "
-            f"{when(blame, a)}) {verb} what {who(blame, b)}'s {call(blame, b)} wrote at "
-            f"{when(blame, b)}: {where}"
+            f"{when(blame, a)}) {verb} what {other} wrote at {then}: {where}"
         )
     if kind == READ_BESIDE:
-        return (
-            f"{who(blame, a)}'s {call(blame, a)} at {when(blame, a)} read what {who(blame, b)}'s "
-            f"{call(blame, b)} wrote at {when(blame, b)}: {where}"
-        )
+        return f"{one} read what {other} wrote at {then}: {where}"
     after = "" if kind == ESCAPED else f", {_apart(blame, a, b)}"
-    return (
-        f"{who(blame, a)}'s {call(blame, a)} at {when(blame, a)} wrote over {who(blame, b)}'s "
-        f"{call(blame, b)} at {when(blame, b)}{after}: {where}"
-    )
+    return f"{one} wrote over {other} at {then}{after}: {where}"
 
 
 def _apart(blame: Blame, a: int, b: int) -> str:

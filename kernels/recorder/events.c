@@ -66,7 +66,9 @@ static void add_or_merge(int kind, int64_t a, int64_t key, double start, double 
     last->end = end;
 }
 
-void event_message(int ways, double start, double end) { add_or_merge(EVENT_MESSAGE, ways, 0, start, end); }
+void event_message(int ways, const record *of, double start, double end) {
+    add_or_merge(EVENT_MESSAGE, ways, of ? (int64_t)record_id(of->path) : 0, start, end);
+}
 
 void event_path(int kind, const char *path, double start, double end) {
     char clean[RECORDER_PATH];

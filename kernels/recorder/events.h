@@ -11,9 +11,9 @@
 
 /* Arguments a and b, in order: mode and processes; none; none; the group (0: all) and its processes; offset
  * and length of a lock (0: to the end, WHOLE_FILE: by flock(), which knows nothing of fcntl()'s locks, except
- * on NFS); the same; the same; the view's number; on or off; its ways; the other process (-1: any) and what
- * identifies the message, twice; the direction, and the sequence of the access plus one (0: the split call
- * before it); none and what identifies the path, twice. */
+ * on NFS); the same; the same; the view's number; on or off; its ways, and which file (0: none); the other
+ * process (-1: any) and what identifies the message, twice; the direction, and the sequence of the access
+ * plus one (0: the split call before it); none and what identifies the path, twice. */
 enum event_kind {
     EVENT_OPEN,
     EVENT_CLOSE,
@@ -64,7 +64,8 @@ typedef struct {
 void event_add(const record *r, int kind, int64_t a, int64_t b, double start, double end);
 /* The ways in which calls may order: what others do later, what they did before. */
 enum { MESSAGE_OUT = 1, MESSAGE_IN = 2, MESSAGE_BOTH = MESSAGE_OUT | MESSAGE_IN };
-void event_message(int ways, double start, double end);
+/* `of`: only between processes that opened or closed this file together; NULL: any. */
+void event_message(int ways, const record *of, double start, double end);
 /* Another process may wait for a path to come or go. */
 void event_path(int kind, const char *path, double start, double end);
 /* Takes ownership of the view's pieces. */

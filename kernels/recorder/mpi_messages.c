@@ -15,7 +15,7 @@ void message_ordered(int ways, int result, double start) {
     if (!message_wanted(result)) return;
     double end = recorder_now();
     recorder_lock();
-    if (recorder_on()) event_message(ways, start, end);
+    if (recorder_on()) event_message(ways, NULL, start, end);
     recorder_unlock();
 }
 

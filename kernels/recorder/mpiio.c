@@ -66,7 +66,7 @@ EXPORT int PMPI_File_open(MPI_Comm comm, const char *path, int mode, MPI_Info in
         remember(*handle, r, processes);
         event_add(r, EVENT_OPEN, mode, processes, start, end);
         /* As in MPI_File_close below. */
-        if (processes > 1) event_message(MESSAGE_BOTH, start, end);
+        if (processes > 1) event_message(MESSAGE_BOTH, r, start, end);
     }
     recorder_unlock();
     if (r) recorder_opened_with(info, mode, *handle);
@@ -89,7 +89,7 @@ EXPORT int PMPI_File_close(MPI_File *handle) {
         record_close(closed.file, start, end);
         event_add(closed.file, EVENT_CLOSE, 0, 0, start, end);
         /* MPI lets it wait for the others, and the libraries do. */
-        if (closed.processes > 1) event_message(MESSAGE_BOTH, start, end);
+        if (closed.processes > 1) event_message(MESSAGE_BOTH, closed.file, start, end);
     }
     bool gone = closed.file && closed.file->counter[MPIIO_MODE] & MPI_MODE_DELETE_ON_CLOSE;
     recorder_unlock();

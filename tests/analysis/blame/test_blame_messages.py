@@ -203,3 +203,16 @@ def test_a_path_that_another_process_waits_for_may_order(other: int) -> None:
     found = made.blame()
     assert pairs(found) == {(one, second)}
     assert bool(len(found.certain)) == (other == 8)
+
+
+@pytest.mark.parametrize(("other", "unseen"), [(8, 0), (7, 1)])
+def test_only_who_opens_the_same_file_may_hear(other: int, unseen: int) -> None:
+    """Processes 0 and 1 open one file together, 2 and 3 another one, or the same. Between 0 and 2
+    the first orders nothing, although each passed some message."""
+    made = Made(4)
+    made.access(0, WRITE, 0, 10)
+    for process, file in enumerate((7, 7, other, other)):
+        made.event(process, MESSAGE, SENT | HEARD, file)
+    made.access(2, WRITE, 0, 10)
+    found = made.blame()
+    assert (len(found.races), len(found.races) - len(found.certain)) == (1, unseen)
