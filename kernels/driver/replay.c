@@ -35,7 +35,8 @@ const io_method io_method_as_logged = {
 #define NANO 1e-9
 /* Amount of data generated before a batch of calls: larger than any cache. */
 #define BATCH ((uint64_t)64 << 20)
-#define MAX_SLEEP 1.0 /* seconds: a sleeping process must show progress */
+#define HELD ((uint64_t)32 << 20) /* as in move.c */
+#define MAX_SLEEP 1.0             /* seconds: a sleeping process must show progress */
 
 /* Sleeps until the time when the recorded program continued. */
 static void sleep_until(const io_replaying *r, double end) {
@@ -87,6 +88,7 @@ static int act_all(io_replaying *r) {
                 status = io_replay_none_left(r, l, NULL);
         }
         r->phase += more;
+        if (!more && !status) status = io_replay_check_held(r);
         io_now_at(r->session->world, IO_AT_OTHERS);
         if (io_agree(r->session->world)) return -1;
     }
@@ -131,11 +133,14 @@ static int start(io_replaying *r, io_session *s) {
             if (l->acts[k].kind != IO_ACT_PHASE && l->acts[k].length > r->room) r->room = l->acts[k].length;
     }
     r->batch = c->reuse ? 0 : BATCH;
-    uint64_t memory = r->room > r->batch ? r->room : r->batch;
-    r->buffer = r->memory = malloc(memory);
+    r->hold = c->drop_caches ? HELD : 0;
+    r->memory_bytes = r->room > r->batch ? r->room : r->batch;
+    if (r->memory_bytes < r->hold) r->memory_bytes = r->hold;
+    r->buffer = r->memory = malloc(r->memory_bytes);
     r->expected = malloc(r->room);
     if (!r->logged || !r->memory || !r->expected)
-        io_fail(r->ctx.error, "out of memory for accesses of %llu bytes", (unsigned long long)memory);
+        io_fail(r->ctx.error, "out of memory for accesses of %llu bytes",
+                (unsigned long long)r->memory_bytes);
     return io_agree(s->world) || check_phases(r) || io_replay_communicators(r) ? -1 : 0;
 }
 
@@ -150,6 +155,9 @@ static void stop(io_replaying *r, bool failed) {
     free(r->logged);
     free(r->prepared);
     free(r->undefined);
+    for (uint64_t i = 0; i < r->nheld; i++)
+        if (r->held[i].alone) free(r->held[i].data);
+    free(r->held);
     free(r->memory);
     free(r->expected);
 }

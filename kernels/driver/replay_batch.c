@@ -40,8 +40,7 @@ int io_replay_make_data(io_replaying *r, io_logged *l, const io_act *act, uint64
 
 int io_replay_check_data(io_replaying *r, io_logged *l, const io_act *act, uint64_t offset) {
     (void)l;
-    if (!io_act_is[act->kind].later) io_replay_check(r, act, offset);
-    return 0;
+    return io_act_is[act->kind].later ? 0 : io_replay_verify(r, act, offset, false);
 }
 
 static int open_or_close(io_replaying *r, io_logged *l, const io_act *act) {
@@ -64,12 +63,17 @@ bool io_replay_is_collective(const io_replaying *r, const io_act *act) {
            (!io_replay_moves(act) || io_act_is[act->kind].collective);
 }
 
+static bool has_room(const io_replaying *r, const io_act *act, uint64_t used) {
+    uint64_t most = r->hold && !writes(act) ? r->memory_bytes : r->batch;
+    return act->length <= most && used <= most - act->length;
+}
+
 /* The calls of a phase, starting at `at`, whose data fits in memory together. If `acting`, also opens, closes
  * and flushes files. Advances the position. */
 int io_replay_batch(io_replaying *r, io_logged *l, io_replay_place *at, bool acting,
                     io_replay_visitor *each) {
     int status = 0;
-    uint64_t used = 0;
+    uint64_t used = 0, before = r->held_memory;
     bool ended = false;
     for (; !status && !ended && io_replay_in_phase(l, at); at->act++, at->call = 0) {
         const io_act *act = &l->acts[at->act];
@@ -80,9 +84,13 @@ int io_replay_batch(io_replaying *r, io_logged *l, io_replay_place *at, bool act
             continue;
         }
         for (; !status && at->call < act->count; at->call++) {
-            if (used && (act->length > r->batch || used > r->batch - act->length)) return 0;
+            if (used && !has_room(r, act, before + used)) return 0;
+            if (act->length > r->memory_bytes - before) { /* only before data is made */
+                if (io_replay_check_held(r)) return -1;
+                before = 0;
+            }
             if (io_replay_path(r, act->file)) return -1;
-            r->buffer = r->memory + used;
+            r->buffer = r->memory + before + used;
             status = each(r, l, act, act->offset + at->call * (uint64_t)act->stride);
             used += act->length;
             if (ended && at->call + 1 < act->count) {

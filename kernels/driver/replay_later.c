@@ -78,15 +78,15 @@ static int has_moved(io_replaying *r, const io_later *one, MPI_Status *status) {
 }
 
 /* Verifies what was read, and forgets the access; the list when none is left. */
-static void end(io_replaying *r, io_logged *l, io_later *one) {
+static int end(io_replaying *r, io_logged *l, io_later *one) {
     r->buffer = one->data;
-    io_replay_check(r, one->act, one->offset);
-    free(one->data);
+    int status = io_replay_verify(r, one->act, one->offset, true);
     one->data = NULL;
     l->running--;
-    if (l->running || l->begun != l->made) return;
+    if (l->running || l->begun != l->made) return status;
     l->ended += l->made;
     l->made = l->begun = 0;
+    return status;
 }
 
 /* Only for these: MPI_Waitsome over others too makes ROMIO's collective calls advance in turns, which mixes
@@ -126,7 +126,7 @@ int io_replay_wait(io_replaying *r, io_logged *l, const io_act *act) {
     int failed = !requests || !status ? io_fail(r->ctx.error, "out of memory for calls in progress")
                                       : wait_for(r, o->handle, some, (int)n, requests, status);
     for (uint64_t i = 0; i < n && !failed; i++) failed = has_moved(r, &some[i], &status[i]);
-    for (uint64_t i = 0; i < n && !failed; i++) end(r, l, &some[i]);
+    for (uint64_t i = 0; i < n && !failed; i++) failed = end(r, l, &some[i]);
     free(requests);
     free(status);
     return failed;

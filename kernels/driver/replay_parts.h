@@ -25,6 +25,14 @@ typedef struct {
     MPI_Request request;
 } io_later;
 
+/* What was read from storage, and is verified later (replay_held.c). `alone`: in memory of its own. */
+typedef struct {
+    const io_act *act;
+    uint64_t offset;
+    char *data;
+    bool alone;
+} io_held;
+
 /* Where a batch of calls ends, besides at the end of the memory: nowhere; before a collective call; after one
  * call. */
 typedef enum { IO_PACE_FREE, IO_PACE_APART, IO_PACE_ONE } io_pace;
@@ -58,9 +66,12 @@ typedef struct {
     io_extent *prepared, *undefined;
     char *memory, *buffer; /* memory of a batch of calls; the current call's part of it */
     char *expected;        /* of a read: `room` bytes, the largest call */
-    uint64_t room, batch;
-    io_file file;   /* of the last access, for messages */
-    uint64_t named; /* the number of that file, from 1 on */
+    uint64_t room, batch, memory_bytes;
+    io_held *held;
+    uint64_t nheld, held_room, hold;  /* `hold`: bytes to read before they are verified; 0: each batch is */
+    uint64_t held_bytes, held_memory; /* `held_memory`: at the begin of the memory */
+    io_file file;                     /* of the last access, for messages */
+    uint64_t named;                   /* the number of that file, from 1 on */
     io_pace pace;
     int *movers; /* of each file: how many processes move data of it in this phase */
     int *users;  /* of each file: how many processes open it */
@@ -101,6 +112,11 @@ bool io_replay_moves(const io_act *act);
 bool io_replay_in_phase(const io_logged *l, const io_replay_place *at);
 bool io_replay_is_collective(const io_replaying *r, const io_act *act);
 int io_replay_batch(io_replaying *r, io_logged *l, io_replay_place *at, bool acting, io_replay_visitor *each);
+
+/* replay_held.c. Verifies an access whose data is in the buffer, or holds it. `alone`: and frees the buffer.
+ */
+int io_replay_verify(io_replaying *r, const io_act *act, uint64_t offset, bool alone);
+int io_replay_check_held(io_replaying *r);
 
 /* replay_step.c. `made`: the data of the first batch has been generated. */
 bool io_replay_must_be_in_step(io_replaying *r);

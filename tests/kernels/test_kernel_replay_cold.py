@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A replay of reads from storage is not verified call by call: while the clock stands for it, the
+kernel reads ahead."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from iokernel_stacks import Stack
+from test_kernel_replay import CLOSED, Act, write
+
+from iogauge.analysis.replay import own, schedule
+from iogauge.analysis.replay.schedule import OPEN, READ, READ_ALL, WAIT
+
+MIB = 2**20
+LATER = schedule.MOVES[own.LATER][0]
+# Each read gets a wrong byte, of which verification asks: how often did it begin?
+TELLS = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+enum { MOST = 1024 };
+static char *wrong[MOST], *later[MOST];
+static int reads, turns, asked, reading, begun, inside;
+static void has_read(char *data) {
+    *data ^= 0x55;
+    wrong[reads++] = data;
+    reading = 1;
+}
+ssize_t pread(int fd, void *to, size_t n, off_t at) {
+    ssize_t (*real)(int, void *, size_t, off_t) = dlsym(RTLD_NEXT, "pread");
+    ssize_t got = real(fd, to, n, at);
+    if (got == 1 << 20 && !inside) has_read(to);
+    return got;
+}
+#define READS(NAME) \\
+    int NAME(MPI_File f, MPI_Offset at, void *to, int n, MPI_Datatype type, MPI_Status *status) { \\
+        inside++; \\
+        int code = P##NAME(f, at, to, n, type, status); \\
+        inside--; \\
+        has_read(to); \\
+        return code; \\
+    }
+READS(MPI_File_read_at)
+READS(MPI_File_read_at_all)
+int MPI_File_iread_at(MPI_File f, MPI_Offset at, void *to, int n, MPI_Datatype t, MPI_Request *r) {
+    inside++;
+    int code = PMPI_File_iread_at(f, at, to, n, t, r);
+    inside--;
+    later[begun++] = to;
+    return code;
+}
+int MPI_Waitall(int n, MPI_Request *requests, MPI_Status *statuses) {
+    inside++;
+    int code = PMPI_Waitall(n, requests, statuses);
+    inside--;
+    while (begun) has_read(later[--begun]);
+    return code;
+}
+int iogauge_take_back(void *element, uint64_t size) {
+    for (int i = 0; i < reads && size == 1; i++) {
+        if (wrong[i] != element) continue;
+        wrong[i] = 0;
+        asked++;
+        turns += reading;
+        reading = 0;
+    }
+    return 0;
+}
+__attribute__((destructor)) static void say(void) {
+    FILE *out = reads ? fopen(getenv("TELLS"), "a") : 0;
+    if (!out) return;
+    fprintf(out, "%d turns, %d reads, %d of them asked\\n", turns, reads, asked);
+    fclose(out);
+}
+"""
+
+
+def acts(kind: str, rank: int) -> tuple[list[Act], str]:
+    """A process's 48 reads of a mebibyte, and the level of the file."""
+    first = 48 * MIB * rank
+    reads = {
+        "posix": [(READ, 0, first, MIB, MIB, 48)],
+        "later": [act for i in range(48) for act in (
+            (LATER, 0, first + i * MIB, MIB, 0, 1), (WAIT, 0, i, 0, 0, 1))],
+        "in step": [act for i in range(24) for act in (
+            (READ_ALL, 0, first + 2 * i * MIB, MIB, 0, 1),
+            (READ, 0, first + (2 * i + 1) * MIB, MIB, 0, 1))],
+    }[kind]  # fmt: skip
+    level = {"posix": "posix", "later": "mpiio-alone", "in step": "mpiio-together"}[kind]
+    return [(OPEN, 0, 0, 0, 0, 0), *reads, CLOSED], level
+
+
+@pytest.mark.parametrize(("cold", "most"), [(True, 2), (False, 48)])
+@pytest.mark.parametrize("kind", ["posix", "later", "in step"])
+def test_reads_from_storage_are_verified_together(
+    stack: Stack, kind: str, cold: bool, most: int, tmp_path: Path
+) -> None:
+    source, tells, data = (tmp_path / name for name in ("tells.c", "tells.so", "data"))
+    data.mkdir()
+    source.write_text(TELLS)
+    command = [f"mpicc.{stack.name}", "-shared", "-fPIC", str(source), "-o", str(tells), "-ldl"]
+    subprocess.run(command, check=True)
+    each, level = zip(*(acts(kind, rank) for rank in range(2)), strict=True)
+    size = 96 * MIB
+    one = {"name": "a.bin", "level": level[0], "extent": size, "read": True, "written": False}
+    file = write(
+        tmp_path / "s", each, size, before=[(0, 0, size)], files=[one], buffer="reused",
+        collective=kind == "in step",
+    )  # fmt: skip
+    words = ["replay", "--schedule", str(file), "--dir", str(data)]
+    told = tmp_path / "told"
+    done = stack.run(
+        *words, *(["--drop-caches"] if cold else []),
+        environment={"LD_PRELOAD": str(tells), "TELLS": str(told)},
+    )  # fmt: skip
+    assert f"96 of {size} elements are wrong" in done.stderr
+    # The first process to end may take the other one down.
+    assert set(told.read_text().splitlines()) == {f"{most} turns, 48 reads, 48 of them asked"}
