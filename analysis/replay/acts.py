@@ -21,12 +21,14 @@ STEPS = {
 
 @dataclass(frozen=True)
 class Period:
-    """A file is open from one phase to another. `flush`: it is flushed at the end."""
+    """A file is open from one phase to another, for reading (1), writing (2), both, or (0) whatever
+    it is used for. `flush`: it is flushed at the end."""
 
     file: int
     first: int
     last: int
     flush: bool
+    uses: int
 
 
 def runs(
@@ -145,7 +147,6 @@ def _others(
     ]
     by_file: dict[int, NDArray[np.int64]] = {}
     for period in periods:
-        uses = 0  # whatever the file is used for
         if trace.files[period.file].level == TOGETHER:
             begin = int(np.searchsorted(run_phase, period.first))
             end = int(np.searchsorted(run_phase, period.last, side="right"))
@@ -156,8 +157,7 @@ def _others(
             mine = by_file[period.file]
             mine = mine[(run_phase[mine] >= period.first) & (run_phase[mine] <= period.last)]
             at = [(int(i), int(run_phase[i])) for i in (mine[0], mine[-1])]
-            uses = int(np.bitwise_or.reduce(1 << begun["write"][mine]))
-        rows += [(schedule.OPEN, period.file, uses), (schedule.CLOSE, period.file, 0)]
+        rows += [(schedule.OPEN, period.file, period.uses), (schedule.CLOSE, period.file, 0)]
         keys += [(*at[0], _OPEN), (*at[1], _CLOSE)]
         if period.flush:
             rows.append((schedule.SYNC, period.file, 0))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Does a replay match what it replays? Compares its trace with the log, access by access."""
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from ..darshan.raw import SYNC
 from . import own, schedule, trace
 from .phases import Phases, find
+from .plan import Plan
 from .synthesise import SAID
 from .trace import READ, TOGETHER, WRITE, Choice, Trace
 
@@ -100,18 +102,19 @@ def compare(log: Trace, replay: Trace, gap: float) -> Comparison:
     )  # fmt: skip
 
 
-def program_seconds(trace: Trace, way: int, phases: Phases) -> float:
+def program_seconds(plan: Plan, way: int) -> float:
     """What the program itself took in its calls, as a replay counts it: of opening, writing (or
-    reading: `way`), flushing and closing, of the process that took longest in each phase. A file
-    that is written is opened for that. Of MPI-IO calls that the POSIX calls below them stand for,
-    the mean of all processes is known. 0: unknown."""
+    reading: `way`), flushing and closing, of the process that took longest in each phase. Opening
+    and closing count for what the file is open for then; of several times only the sum is known. Of
+    MPI-IO calls that the POSIX calls below them stand for, the mean of all processes is known. 0:
+    unknown."""
+    trace, phases = plan.trace, plan.phases
     if trace.synthesised:
         return 0.0
     took = np.zeros((trace.processes, len(phases)))
     written = np.zeros(len(trace.files), bool)
     for rows in trace.accesses:
         written[rows["file"][rows["write"] == WRITE]] = True
-    opened = written == (way == WRITE)  # of files whose single opens are not known
     kept = np.array([not one.below for one in trace.files])
     mpiio = {entry.path: entry for entry in trace.log.files if entry.module == "MPI-IO"}
     for rank, rows in enumerate(trace.accesses):
@@ -122,12 +125,22 @@ def program_seconds(trace: Trace, way: int, phases: Phases) -> float:
         steps = steps[for_writing == (way == WRITE)]
         np.add.at(took[rank], phases.of(rows), rows["end"] - rows["start"] + rows["waited"])
         np.add.at(took[rank], phases.of(steps), steps["end"] - steps["start"])
+    opens = [Counter(period.file for period in mine) for mine in plan.periods]
+    users = Counter(file for mine in opens for file in mine)
+    for rank, mine in enumerate(plan.periods):
+        for period in mine:
+            writes = period.uses > 1 if period.uses else bool(written[period.file])
+            if kept[period.file] and writes == (way == WRITE):
+                entry = trace.files[period.file].counters
+                seconds = max(0.0, entry.values.get("F_META_TIME", 0.0)) if entry else 0.0
+                parts = users[period.file] * opens[rank][period.file]
+                took[rank, period.first] += seconds / parts
     counted = 0.0
-    for one, moved in zip(trace.files, opened, strict=True):
-        entry = mpiio[one.path] if one.below else one.counters
-        names = ["F_META_TIME"] if moved and not one.own else []
-        names += [("F_READ_TIME", "F_WRITE_TIME")[way]] if one.below else []
-        counted += sum(max(0.0, entry.values.get(name, 0.0)) for name in names if entry)
+    for one, writes in zip(trace.files, written, strict=True):
+        names = ["F_META_TIME"] if writes == (way == WRITE) else []
+        names += [("F_READ_TIME", "F_WRITE_TIME")[way]]
+        values = mpiio[one.path].values if one.below else {}
+        counted += sum(max(0.0, values.get(name, 0.0)) for name in names)
     return float(took.max(axis=0).sum()) + counted / trace.processes
 
 

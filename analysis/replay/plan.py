@@ -27,7 +27,8 @@ DURING = 2  # what is being written in a phase, beside READ and WRITE; it is the
 
 @dataclass
 class Plan:
-    """`conflicts`: who writes the same bytes in one phase, one per line."""
+    """`conflicts`: who writes the same bytes in one phase, one per line. `periods`: by process, of
+    files whose single opens are not known."""
 
     trace: Trace
     phases: Phases
@@ -36,6 +37,7 @@ class Plan:
     undefined: int = 0
     prepared: int = 0
     runs: int = 0
+    periods: list[list[Period]] = field(default_factory=list)
 
 
 def make(trace: Trace, out: Path, gap: float = GAP) -> Plan:
@@ -46,12 +48,12 @@ def make(trace: Trace, out: Path, gap: float = GAP) -> Plan:
     plan = Plan(trace, phases, [*trace.said, *phases.say(gap), why])
     _demote(plan)
     _leave_out_empty(plan)
-    periods = _periods(plan)
+    plan.periods = _periods(plan)
     with schedule.writing(out) as writer:
         moved: dict[int, list[NDArray[np.void]]] = {READ: [], WRITE: [], DURING: []}
         kind = acts.kinds(trace)
         for rank, rows in enumerate(trace.accesses):
-            mine = acts.acts_of(trace, rank, phases, periods[rank], kind)
+            mine = acts.acts_of(trace, rank, phases, plan.periods[rank], kind)
             writer.process(mine)
             plan.runs += len(mine)
             pieces, of = trace.pieces(rank)
@@ -170,13 +172,12 @@ def _periods(plan: Plan) -> list[list[Period]]:
     """When each process has each file open. If the log counts more than one open per process, the
     others are put at the longest pauses between its accesses."""
     trace, phases = plan.trace, plan.phases
-    users: dict[int, list[tuple[int, NDArray[np.int64], bool]]] = defaultdict(list)
+    users: dict[int, list[tuple[int, NDArray[np.int64], NDArray[np.uint8]]]] = defaultdict(list)
     for rank, rows in enumerate(trace.accesses):
         phase = phases.of(rows)
         for i in np.unique(rows["file"]):
             mine = rows["file"] == i
-            writes = bool((rows["write"][mine] == WRITE).any())
-            users[int(i)].append((rank, np.unique(phase[mine]), writes))
+            users[int(i)].append((rank, phase[mine], rows["write"][mine]))
     found: list[list[Period]] = [[] for _ in trace.accesses]
     made = wanted = 0
     for i, by in users.items():
@@ -187,11 +188,14 @@ def _periods(plan: Plan) -> list[list[Period]]:
         each = max(1, round(opens / len(by)))
         flushes = one.count("FSYNCS", "FDSYNCS", "SYNCS") / len(by)
         together = one.level == TOGETHER
-        all_phases = np.unique(np.concatenate([used for _, used, _ in by])) if together else None
-        for rank, used, writes in by:
-            parts = _split(used if all_phases is None else all_phases, each, phases)
-            flush = (writes or together) and flushes >= len(parts) / 2
-            found[rank] += [Period(i, first, last, flush) for first, last in parts]
+        every = np.unique(np.concatenate([used for _, used, _ in by])) if together else None
+        for rank, used, ways in by:
+            parts = _split(np.unique(used) if every is None else every, each, phases)
+            flush = (together or WRITE in ways) and flushes >= len(parts) / 2
+            for first, last in parts:
+                inside = ways[(used >= first) & (used <= last)]
+                uses = 0 if together else sum(1 << way for way in np.unique(inside).tolist())
+                found[rank].append(Period(i, first, last, flush, uses))
             made += len(parts)
         wanted += opens
     if made != wanted:

@@ -94,9 +94,7 @@ def _all(runner: Runner, args: argparse.Namespace, known: Known) -> dict[str, An
     replay = measured.logged(made.trace, runner.work / SCHEDULE)
     if args.fold:
         replay = replace(replay, words=[*replay.words, "--fold"], processes=args.fold)
-    program = {
-        word: check.program_seconds(made.trace, way, made.phases) for word, way in WAYS.items()
-    }
+    program = {word: check.program_seconds(made, way) for word, way in WAYS.items()}
     document, compared = _as_it_was(runner, replay, args, program)
     found: dict[str, Any] = {
         "trace": str(args.trace), "processes": made.trace.processes, "said": made.said,

@@ -18,7 +18,7 @@ import pytest
 from iokernel_stacks import Stack, missing, prepared, stacks
 from recorder_runs import kernel, preload, traced
 
-from iogauge.analysis.replay import check, phases, plan, schedule, trace, what_if
+from iogauge.analysis.replay import check, plan, schedule, trace, what_if
 from iogauge.analysis.replay.own import COLLECTIVE
 from iogauge.analysis.replay.schedule import (
     ACT,
@@ -322,7 +322,8 @@ def test_the_programs_own_calls(kind: str, stack: Stack, tmp_path: Path) -> None
     assert all((rows["form"] & COLLECTIVE).all() and len(rows) for rows in loaded.accesses)
     waited = sum(float(rows["waited"].sum()) for rows in loaded.accesses)
     assert (waited > 0) == (kind in ("split", "later")), "of calls that end in others"
-    program_seconds = check.program_seconds(loaded, trace.WRITE, phases.find(loaded))
+    file = tmp_path / "s"
+    program_seconds = check.program_seconds(plan.make(loaded, file), trace.WRITE)
     assert 0 < program_seconds <= 1.01 * float(done.stdout), (
         "of opening to closing, the program says itself"
     )
@@ -330,8 +331,6 @@ def test_the_programs_own_calls(kind: str, stack: Stack, tmp_path: Path) -> None
         made = what_if.make(loaded, tmp_path / "extents")
         assert made.steps == 2 and [array.bytes for _, array in made.arrays] == [40 * 40 * 8]
         assert [len(boxes) for boxes in made.arrays[0][1].boxes.values()] == [1, 1]
-    file = tmp_path / "s"
-    plan.make(loaded, file)
     again = tmp_path / "again"
     again.mkdir()
     run, _ = kernel(stack, again, "replay", "--schedule", str(file), dxt=True)

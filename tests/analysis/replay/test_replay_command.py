@@ -17,7 +17,7 @@ import pytest
 
 from iogauge.analysis.judge import faster_alternative
 from iogauge.analysis.judge.faster_alternative import LOGGED, Alternative
-from iogauge.analysis.replay import check, phases, trace
+from iogauge.analysis.replay import check, plan, trace
 from iogauge.cli.main import main
 from iogauge.common.text import three
 from iogauge.measure.iokernel import Stack
@@ -84,12 +84,12 @@ def ran(words: list[str]) -> list[str]:
     return path.read_text().splitlines() if path.exists() else []
 
 
-def test_the_answer(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_answer(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*words, "--method", "posix", "--method", "hdf5"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert "as it was: verified, 3.1 s writing" in said
-    loaded = trace.load(LOG)
-    program = check.program_seconds(loaded, trace.WRITE, phases.find(loaded))
+    planned = plan.make(trace.load(LOG), tmp_path / "s")
+    program = check.program_seconds(planned, trace.WRITE)
     assert 0 < program < 0.8 * 3.1
     assert said[-5:] == [
         f"as logged: 3.1 s, verified; the program itself: {program:.4g} s",

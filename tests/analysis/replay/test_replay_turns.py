@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from iogauge.analysis.darshan.dxt import SEGMENT
+from iogauge.analysis.darshan.log import FileTrace
 from iogauge.analysis.darshan.raw import (
     CLOSE,
     EVENT,
@@ -20,7 +21,7 @@ from iogauge.analysis.darshan.raw import (
     RawRecord,
     RawView,
 )
-from iogauge.analysis.replay import check, own, phases, trace, turns
+from iogauge.analysis.replay import check, own, phases, plan, trace, turns
 from iogauge.analysis.replay.own import STEP
 from iogauge.analysis.replay.trace import ACCESS, READ, WRITE
 
@@ -55,9 +56,26 @@ def test_seconds_are_of_the_slowest_in_each_phase() -> None:
     files = [trace.TracedFile("a", own.TOGETHER, None, own=True)]
     both = trace.Trace(Path("log"), log, files, accesses, [], steps=steps)  # type: ignore[arg-type]
     found = phases.find(both)
-    assert len(found) == 2 and check.program_seconds(both, WRITE, found) == 4 + 4
+    planned = plan.Plan(both, found, [])
+    assert len(found) == 2 and check.program_seconds(planned, WRITE) == 4 + 4
     both.synthesised = True
-    assert check.program_seconds(both, WRITE, found) == 0, "unknown"
+    assert check.program_seconds(planned, WRITE) == 0, "unknown"
+
+
+def test_opening_counts_for_what_a_process_opens_the_file_for() -> None:
+    """Process 0 writes for 1 s, and reads for 1 s after a pause; process 1 reads for 2 s then. Both
+    opened and closed the file, together for 11 s, process 0 twice."""
+    counters = FileTrace("POSIX", "a", {"OPENS": 4.0, "F_META_TIME": 11.0}, {}, ())
+    accesses = [process([WRITE, READ], 0), process([READ], 10)]
+    accesses[0]["start"], accesses[0]["end"] = [0, 10], [1, 11]
+    accesses[1]["end"] = 12
+    log = SimpleNamespace(files=[counters])
+    files = [trace.TracedFile("a", trace.POSIX, counters)]
+    both = trace.Trace(Path("log"), log, files, accesses, [])  # type: ignore[arg-type]
+    planned = plan.Plan(both, phases.find(both), [])
+    planned.periods = plan._periods(planned)
+    assert check.program_seconds(planned, WRITE) == pytest.approx(1 + 11 / 4)
+    assert check.program_seconds(planned, READ) == pytest.approx(2 + 11 / 2)
 
 
 def test_all_turn_without_a_pause() -> None:
