@@ -5,8 +5,6 @@ from pathlib import Path
 
 import numpy as np
 
-from ..darshan import dxt
-from ..darshan.header import read_header
 from ..replay.phases import GAP, Phases, find
 from ..replay.trace import POSIX as POSIX_CALLS
 from ..replay.trace import Choice, Trace, load
@@ -19,12 +17,13 @@ BELOW = "replayed as the POSIX calls of its MPI library: "
 def of_log(path: Path) -> tuple[Traced, Phases]:
     """The accesses, and the pauses common to all processes: a log has no other order."""
     below, above = load(path, Choice(posix=True)), load(path)
+    hosts = [below.hosts.get(rank) or "?" for rank in range(below.processes)]
     files = sorted({one.path for trace in (below, above) for one in trace.files})
     tables = [_table(below, POSIX, files)]
     if any(one.level != POSIX_CALLS for one in above.files):
         tables.append(_table(above, MPIIO, files))
     traced = Traced(
-        path, files, list(CALLS), _hosts(path, below), np.concatenate(tables), None,
+        path, files, list(CALLS), hosts, np.concatenate(tables), None,
         unsure=None, said=[text for text in below.said if not text.startswith(BELOW)],
     )  # fmt: skip
     traced.said += [
@@ -59,13 +58,3 @@ def _table(trace: Trace, layer: int, files: list[str]) -> np.ndarray[tuple[int],
             made[name] = rows[name]
         found.append(made)
     return np.concatenate([*found, np.empty(0, ACCESS)])
-
-
-def _hosts(path: Path, trace: Trace) -> list[str]:
-    hosts = ["?"] * trace.processes
-    header = read_header(path)
-    for name in dxt.DXT:
-        if name in trace.log.modules:
-            for block in dxt.blocks(header, name, trace.log.modules[name], trace.processes):
-                hosts[block.rank] = block.host or "?"
-    return hosts

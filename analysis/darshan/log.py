@@ -17,6 +17,7 @@ from .reader import reader
 # generous to a loaded or emulated machine.
 SECONDS = 600.0
 BYTES_PER_SECOND = 2**20
+VARIABLES = ("H5D", "PNETCDF_VAR")  # modules with records of data sets
 RUNTIME = "Darshan"  # in the recorder's name, if it was Darshan's own
 
 

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 COMMON = 4  # sizes and strides that a record names
 
 _FIRST = {
-    "MODE", "RENAMED_FROM", "MEM_ALIGNMENT", "FILE_ALIGNMENT", "USE_DEPRECATED",
-    "DATATYPE_SIZE", "CHUNK_SIZE_D1", "NDIMS",
+    "MODE", "RENAMED_FROM", "MEM_ALIGNMENT", "FILE_ALIGNMENT", "DATATYPE_SIZE", "NDIMS", "NPOINTS",
 }  # fmt: skip
-_LARGEST = {"MAX_BYTE_READ", "MAX_BYTE_WRITTEN"}
+_LARGEST = {"MAX_BYTE_READ", "MAX_BYTE_WRITTEN", "IS_RECORD_VAR"}
 _WITH_TIME = {"MAX_READ_TIME_SIZE": "F_MAX_READ_TIME", "MAX_WRITE_TIME_SIZE": "F_MAX_WRITE_TIME"}
 _TABLES = {"ACCESS": "sizes", "STRIDE": "strides"}
-_RANKS = ("FASTEST_RANK", "SLOWEST_RANK")
+_OF_FIRST = ("FASTEST_RANK", "SLOWEST_RANK", "DATASPACE_", "CHUNK_SIZE_")
 
 
 @dataclass
@@ -86,9 +85,9 @@ def reduce(records: Sequence[Record], rank: int = -1) -> Record:
 
 def _value(name: str, all_values: Sequence[Mapping[str, float]]) -> float:
     column = [values[name] for values in all_values]
-    if name in _FIRST or name.startswith(_RANKS):
+    if name in _FIRST or name.startswith(_OF_FIRST):
         return column[0]
-    if name in _LARGEST or name.endswith("_END_TIMESTAMP") or name.startswith("F_MAX_"):
+    if name in _LARGEST or name.endswith("_END_TIMESTAMP") or name.startswith(("F_MAX_", "USE_")):
         return max(column)
     if name in _WITH_TIME:
         return max(all_values, key=lambda values: values[_WITH_TIME[name]])[name]

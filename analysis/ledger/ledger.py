@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from ..darshan.log import FileTrace, Log
+from ..darshan.log import VARIABLES, FileTrace, Log
 from ..session.model import DIRECTIONS, Direction
 from .phases import BYTES, Phase, divide
 
@@ -34,7 +34,6 @@ CALLS: dict[str, dict[Direction, tuple[str, ...]]] = {
     "POSIX": {"write": ("WRITES",), "read": ("READS",)},
 }
 LEFT_OUT = ("DFS", "DAOS")  # modules
-VARIABLES = ("H5D", "PNETCDF_VAR")
 # Library names for modules that Darshan names differently.
 TITLES = {"H5D": "HDF5", "PNETCDF_VAR": "PnetCDF", "STDIO": "stdio"}
 

@@ -3,8 +3,10 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
+from typing import Any
 
-from ..darshan.log import FileTrace, Log
+from ..darshan.log import VARIABLES, FileTrace, Log
+from .ledger import CALLS
 
 # Top down (DFS: files of DAOS); PnetCDF's and HDF5's objects, then their files.
 LAYERS = (
@@ -102,6 +104,26 @@ def _together(file: FileTrace) -> Together | None:
     if not _seconds(file, "F_SLOWEST_RANK_TIME"):
         return None
     return Together(file.path, named("SLOWEST"), named("FASTEST"))
+
+
+def data_sets(log: Log) -> list[dict[str, Any]]:
+    """What the log counts of each data set of HDF5 and each variable of PnetCDF; the slowest first.
+    `collective`: some calls were. `chunk`: its last dimensions, at most five."""
+    found = []
+    for one in (file for file in log.files if file.module in VARIABLES):
+        path, _, name = one.path.partition(":")
+        get = one.count
+        found.append({
+            "file": path, "name": name, "dimensions": get("DATASPACE_NDIMS", "NDIMS"),
+            "elements": get("DATASPACE_NPOINTS", "NPOINTS"),
+            "element_bytes": get("DATATYPE_SIZE"),
+            "chunk": [n for d in range(5, 0, -1) if (n := get(f"CHUNK_SIZE_D{d}"))],
+            "read": get("BYTES_READ"), "written": get("BYTES_WRITTEN"),
+            "calls": sum(get(*names) for names in CALLS[one.module].values()),
+            "collective": get("USE_MPIIO_COLLECTIVE", "COLL_READS", "COLL_WRITES") > 0,
+            "seconds": sum(_seconds(one, counter) for counter in TIMES), "sizes": one.sizes,
+        })  # fmt: skip
+    return sorted(found, key=lambda row: -float(row["seconds"]))
 
 
 def _seconds(file: FileTrace, counter: str) -> float:

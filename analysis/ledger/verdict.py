@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .ledger import VARIABLES, Ledger, Side, Verdict
+from ..darshan.log import VARIABLES
+from .ledger import Ledger, Side, Verdict
 
 HEADER = 2**20  # bytes: no header of a file is larger
 PROBE = 64  # bytes: a library looks at the first few to learn a file's format

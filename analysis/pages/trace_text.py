@@ -2,10 +2,10 @@
 """A traced run, or a log alone, as tables and sentences, for terminal and page."""
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from iogauge.common.text import three
 
@@ -32,6 +32,9 @@ LAYER = ("layer", "files", "MiB read", "MiB written", "s reading", "s writing",
          "s opening, closing, ...", "processes", "the slowest")  # fmt: skip
 CALLS = ("phase", "call", "calls", "p50 ms", "p90", "p99", "p99.9", "max", "process", "its p50",
          "its p99")  # fmt: skip
+DATA_SET = ("data set", "elements", "chunk", "MiB read", "MiB written", "calls", "s",
+            "commonest sizes")  # fmt: skip
+SHOWN = 12  # data sets
 EXPLAINED = (
     "Seconds are summed over all processes, in calls of that layer; they include the layers "
     "below it"
@@ -107,6 +110,11 @@ def of_calls(singly: Singly, log: Log) -> Iterator[Part]:
         )
         for flow in calls.flows(singly, log)
     ]  # fmt: skip
+    sets = seconds.data_sets(log)
+    named = grid.Texts("", DATA_SET, [_data_set(one) for one in sets[:SHOWN]], (0, 1, 2, 7))
+    more = [f"and {len(sets) - SHOWN:,} more: --json has all"] if len(sets) > SHOWN else []
+    if sets:
+        yield Part("Data sets", [named], more)
     if rows:
         yield Part("Times of single calls", [grid.Texts("", CALLS, rows, (0, 1))], [PERCENTILES])
     if flows:
@@ -153,7 +161,7 @@ def _side_rows(side: Side) -> list[tuple[str, ...]]:
             f"{layer.calls:,}",
             f"{layer.collective:,}" if layer.collective else "",
             "?" if layer.processes is None else str(layer.processes),
-            ", ".join(f"{size:,} x {count:,}" for size, count in layer.sizes.items()),
+            _sizes(layer.sizes),
         )
         for layer in side.layers
         if layer.calls  # a run may not use a layer, such as stdio
@@ -165,6 +173,21 @@ def _side_rows(side: Side) -> list[tuple[str, ...]]:
 
 def _ms(seconds: float) -> str:
     return f"{1e3 * seconds:,.3g}"
+
+
+def _data_set(one: dict[str, Any]) -> tuple[str, ...]:
+    where = f"{Path(one['file']).name}:{one['name']}"
+    return (
+        where, f"{one['elements']:,} of {one['element_bytes']} bytes, {one['dimensions']}-D",
+        "x".join(map(str, one["chunk"])), f"{one['read'] / MIB:,.4g}",
+        f"{one['written'] / MIB:,.4g}",
+        f"{one['calls']:,}{' collective' * one['collective']}", f"{one['seconds']:.4g}",
+        _sizes(one["sizes"]),
+    )  # fmt: skip
+
+
+def _sizes(sizes: Mapping[int, int]) -> str:
+    return ", ".join(f"{size:,} x {count:,}" for size, count in sizes.items())
 
 
 def _share(value: int, side: Side) -> str:

@@ -13,20 +13,7 @@ from numpy.typing import NDArray
 
 from ..darshan import raw
 from ..darshan.dxt import SEGMENT
-from ..darshan.raw import (
-    CLOSE,
-    EVENT,
-    MEET,
-    OPEN,
-    READ,
-    SYNC,
-    VIEW,
-    WAIT,
-    WRITE,
-    RawProcess,
-    RawRecord,
-    RawView,
-)
+from ..darshan.raw import RawProcess, RawRecord, RawView
 from ..darshan.views import MARK, WHOLE, pieces
 from .extents import union
 
@@ -49,7 +36,7 @@ STEP = np.dtype(
     [("kind", "<u8"), ("file", "<u4"), ("what", "<u4"), ("start", "<f8"), ("end", "<f8"),
      ("early", "<f8"), ("late", "<f8"), ("uses", "u1")]
 )  # fmt: skip
-STEPS = (OPEN, CLOSE, SYNC, VIEW)
+STEPS = (raw.OPEN, raw.CLOSE, raw.SYNC, raw.VIEW)
 END = 99
 USES = {2: 1, 4: 2}  # MPI_MODE_RDONLY, MPI_MODE_WRONLY
 ACCESS_MODES = 14
@@ -121,8 +108,8 @@ def _meetings(processes: Sequence[RawProcess], began: int) -> NDArray[np.float64
     """Without those in which clocks contradict each other."""
     found = []
     for process in processes:
-        events = np.array(list(EVENT.iter_unpack(process.events)), object).reshape(-1, 8)
-        met = events[(events[:, 6] == MEET) & (events[:, 1] == 0)]
+        events = np.array(list(raw.EVENT.iter_unpack(process.events)), object).reshape(-1, 8)
+        met = events[(events[:, 6] == raw.MEET) & (events[:, 1] == 0)]
         found.append(met[:, 3:5].astype(np.float64) + (process.start - began) / 1e9)
     count = min(map(len, found))
     arrived = np.max([some[:count, 0] for some in found], axis=0)
@@ -132,18 +119,17 @@ def _meetings(processes: Sequence[RawProcess], began: int) -> NDArray[np.float64
 
 
 def _take(own: Own, calls: Calls, process: RawProcess, record: RawRecord, later: float) -> None:
-    events = [
-        row for row in EVENT.iter_unpack(process.events) if row[0] == record.id and row[7] == MPIIO
-    ]
+    rows = raw.EVENT.iter_unpack(process.events)
+    events = [row for row in rows if row[0] == record.id and row[7] == MPIIO]
     steps: list[tuple[float, ...]] = []
     views, uses = [(0, 0, 1)], 0
     for _, a, b, start, end, sequence, kind, _ in events:
-        if kind == OPEN:
+        if kind == raw.OPEN:
             calls.why = calls.why or ("it is open twice at a time" if uses else "")
             calls.opened_by.add(b)
             views.append((sequence, 0, 1))
             uses = USES.get(a & ACCESS_MODES, 3)
-        elif kind == VIEW:
+        elif kind == raw.VIEW:
             view = process.views[a]
             if not view.pieces or view.element <= 0 or not _in_order(view):
                 calls.why = calls.why or "a file view of it is unknown, or not in order"
@@ -152,16 +138,16 @@ def _take(own: Own, calls: Calls, process: RawProcess, record: RawRecord, later:
             own.once |= {number} if _wide(view) != view else set()
             views.append((sequence, number, view.element))
         elif kind not in STEPS:
-            if kind != WAIT:
+            if kind != raw.WAIT:
                 calls.why = calls.why or "it was in atomic mode" * bool(a)
             continue
-        number = views[-1][1] if kind == VIEW else 0
+        number = views[-1][1] if kind == raw.VIEW else 0
         steps.append((kind, 0, number, start + later, end + later, 0, 0, uses))
-        uses = 0 if kind == CLOSE else uses
+        uses = 0 if kind == raw.CLOSE else uses
     if uses:
         calls.why = calls.why or "it was never closed"
     mine = np.concatenate(
-        [_rows(calls, process, record, way, views, later) for way in (READ, WRITE)]
+        [_rows(calls, process, record, way, views, later) for way in (raw.READ, raw.WRITE)]
     )
     steps += _ends(calls, events, record, mine, later)
     for other in process.records if (mine["offset"] < 0).any() else ():
@@ -190,9 +176,9 @@ def _ends(
     number[order] = np.cumsum(mine["form"][order] & ENDS > 0) - 1
     found: list[tuple[float, ...]] = []
     for _, way, of, start, end, sequence, kind, _ in events:
-        if kind != WAIT:
+        if kind != raw.WAIT:
             continue
-        first = way * len(sequences[READ])
+        first = way * len(sequences[raw.READ])
         if of:
             at = int(np.searchsorted(sequences[way], of - 1))
         else:
@@ -202,7 +188,7 @@ def _ends(
         if at < len(sequences[way]) and (not of or sequences[way][at] == of - 1):
             mine["waited"][first + at] += end - start
             mine["done"][first + at] = end + later
-            kind = WAIT if of else END
+            kind = raw.WAIT if of else END
             found.append((kind, 0, number[first + at], start + later, end + later, 0, 0, 0))
     if sorted(int(step[2]) for step in found) != list(range((mine["form"] & ENDS > 0).sum())):
         calls.why = calls.why or "the trace does not say when all of its calls ended"
@@ -264,7 +250,7 @@ def _place(calls: Calls) -> str:
         steps, mine = calls.steps[rank], rows[pointed[rank]]
         forms |= set(mine["form"].tolist())
         since = np.searchsorted(
-            steps["start"][np.isin(steps["kind"], (OPEN, VIEW))], mine["start"]
+            steps["start"][np.isin(steps["kind"], (raw.OPEN, raw.VIEW))], mine["start"]
         )  # the pointer is at 0 again
         before = np.cumsum(mine["length"]) - mine["length"]
         before -= before[np.searchsorted(since, since)]
@@ -281,7 +267,7 @@ def _place(calls: Calls) -> str:
     for (_, rows), (at, _, _) in zip(sorted(calls.rows.items()), turns, strict=True):
         rows["offset"][at] = place
         place = place + rows["length"][at]
-    for way in (READ, WRITE):
+    for way in (raw.READ, raw.WRITE):
         mine = np.concatenate([rows[rows["write"] == way] for rows in calls.rows.values()])
         theirs = np.concatenate([both[way] for both in calls.below.values()] or [mine[:0]])
         bytes_ = [
@@ -310,11 +296,11 @@ def _meet(calls: Calls) -> str:
         rows, steps = calls.rows[rank], calls.steps[rank]
         kind = np.concatenate((steps["kind"], 2 * rows["form"] + rows["write"] + FIRST_MOVE))
         at = np.concatenate((np.arange(len(steps)), np.arange(len(rows)) + len(steps)))
-        kept = np.concatenate((steps["kind"] != WAIT, rows["form"] & COLLECTIVE > 0))
+        kept = np.concatenate((steps["kind"] != raw.WAIT, rows["form"] & COLLECTIVE > 0))
         start = np.concatenate((steps["start"], rows["start"]))
         order = np.argsort(start, kind="stable")
         ended = rows["form"][rows["form"] & ENDS > 0]
-        waits = np.flatnonzero(steps["kind"] == WAIT)
+        waits = np.flatnonzero(steps["kind"] == raw.WAIT)
         waits = waits[np.argsort(steps["what"][waits])]
         waits = waits[ended[steps["what"][waits]] == ALL_LATER]
         order = np.concatenate((order[kept[order]], waits))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..darshan import dxt
 from ..darshan.header import read_header
-from ..darshan.log import FileTrace, Log, read_log
+from ..darshan.log import VARIABLES, FileTrace, Log, read_log
 from ..darshan.raw import RawView
 from ..darshan.views import WHOLE
 from ..errors import AnalysisError
@@ -57,7 +57,8 @@ class TracedFile:
 
 @dataclass
 class Trace:
-    """`accesses`: of each process, by time. `said`: missing or inferred. `meetings`: as in Own."""
+    """`accesses`: of each process, by time. `said`: missing or inferred. `meetings`: as in Own.
+    `hosts`: by process, if the log has them."""
 
     path: Path
     log: Log
@@ -68,6 +69,7 @@ class Trace:
     steps: list[NDArray[np.void]] = field(default_factory=list)
     views: list[RawView] = field(default_factory=lambda: [WHOLE])
     meetings: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    hosts: dict[int, str] = field(default_factory=dict)
 
     @property
     def processes(self) -> int:
@@ -139,6 +141,7 @@ def _of_blocks(
     source: Path, log: Log, blocks: list[dxt.Block], said: list[str], choice: Choice,
     made_up: bool = False, calls: Own | None = None,
 ) -> Trace:  # fmt: skip
+    hosts = {block.rank: block.host for block in blocks}
     if choice.paths:
         order = _named(source, log, choice.paths)
         levels = dict(zip(order, choice.levels, strict=True))
@@ -175,7 +178,7 @@ def _of_blocks(
         _find_collective(one, said)
     number = {identity: at for at, identity in enumerate(order)}
     accesses = _by_process(blocks, number, log)
-    trace = Trace(source, log, files, accesses, said, made_up)
+    trace = Trace(source, log, files, accesses, said, made_up, hosts=hosts)
     if calls:
         trace.meetings = calls.meetings
     if calls and known:
@@ -235,6 +238,11 @@ def _missing(log: Log, blocks: Sequence[dxt.Block]) -> list[str]:
             f"the log is partial: {', '.join(log.partial)} lost records; for all of them: {ROOM}"
         )
     said += log.notes
+    if sets := [entry for entry in log.files if entry.module in VARIABLES]:
+        said.append(
+            f"replayed by the calls below them: {len(sets)} data sets, of which the log has "
+            "counters and no call (iogauge trace lists them)"
+        )
     kept: dict[tuple[str, str], int] = defaultdict(int)
     for block in blocks:
         kept[block.module, log.ids[block.file]] += len(block.segments)

@@ -110,7 +110,8 @@ def _page_of_log(args: argparse.Namespace, log: Log, singly: phases.Singly) -> N
 
 def _calls(found: phases.Singly, log: Log) -> dict[str, Any]:
     rows = [*(each for each, _ in calls.by_phase(found)), *calls.times(found, "call", "process")]
-    return {"calls": rows, "throughput": [flow._asdict() for flow in calls.flows(found, log)]}
+    flows = [flow._asdict() for flow in calls.flows(found, log)]
+    return {"calls": rows, "throughput": flows, "data_sets": seconds.data_sets(log)}
 
 
 def _others(args: argparse.Namespace, log: Log, summary: Path) -> Others:

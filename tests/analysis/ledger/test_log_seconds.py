@@ -5,6 +5,7 @@ record of all processes. Who was slow is still said."""
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 from iogauge.analysis.darshan.convert import write_log
 from iogauge.analysis.darshan.log import Segments, read_log
 from iogauge.analysis.errors import EXIT_OK
-from iogauge.analysis.ledger.seconds import Together, layers
+from iogauge.analysis.ledger.seconds import Together, data_sets, layers
 from iogauge.analysis.pages import access_chart
 from iogauge.cli.main import main
 from tests.analysis.darshan.test_darshan_log import process
@@ -88,3 +89,28 @@ def test_an_empty_read_makes_the_axis_no_longer() -> None:
     for one in (idle, moved):
         found = access_chart.of_log(replace(log, segments=(one,)))
         assert found and access_chart.seconds([found]) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("run", "before", "collective"),
+    [("darshan-mpich-hdf5-dxt", "/", True), ("darshan-mpich-pnetcdf", "", False)],
+)
+def test_data_sets_are_those_of_the_run(
+    run: str, before: str, collective: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As its document has them; each process has a record. PnetCDF's calls were nonblocking."""
+    log = DATA / run / "trace.darshan"
+    document = json.loads((DATA / run / "result.json").read_text())
+    found = {str(one["name"]): one for one in data_sets(read_log(log))}
+    expected = {before + one["name"]: one for one in document["payload"]["datasets"]}
+    assert found.keys() == expected.keys()
+    for name, one in expected.items():
+        had = found[name]
+        assert (had["elements"], had["element_bytes"]) == (math.prod(one["shape"]), 8)
+        assert (had["dimensions"], had["collective"]) == (len(one["shape"]), collective)
+        assert had["written"] == had["read"] == one["bytes"] * len(document["samples"])
+    assert (
+        main(["trace", str(log.parent), "--no-summary", "--html", str(tmp_path / "p")]) == EXIT_OK
+    )
+    said = capsys.readouterr().out
+    assert all(f":{name}" in said for name in expected)
