@@ -15,8 +15,14 @@ class Wrong(Exception):
 
 
 def refuse(complaints: Iterable[str]) -> None:
-    """Raises `Wrong` with all of them, each once."""
-    found = list(dict.fromkeys(complaints))
+    """Raises `Wrong` with all of them, each once, also with those before a missing part."""
+    unique: dict[str, None] = {}
+    try:
+        for one in complaints:
+            unique[one] = None
+    except (KeyError, TypeError, IndexError) as error:
+        unique[f"the result document lacks a part: {error!r}"] = None
+    found = list(unique)
     more = [f"and {len(found) - MOST} more"] if len(found) > MOST else []
     if found:
         raise Wrong("; ".join([*found[:MOST], *more]))

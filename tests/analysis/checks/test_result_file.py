@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -128,3 +128,12 @@ def test_all_that_is_wrong_is_said_once() -> None:
     with pytest.raises(Wrong, match=r"^0; .*; and 3 more$"):
         refuse(map(str, range(MOST + 3)))
     refuse([])
+
+
+def test_what_was_found_before_a_missing_part_is_said() -> None:
+    def complaints() -> Iterator[str]:
+        yield "first"
+        yield dict[str, str]()["second"]
+
+    with pytest.raises(Wrong, match=r"^first; the result document lacks a part: KeyError"):
+        refuse(complaints())
