@@ -78,8 +78,9 @@ def read(
         elif name in DXT and segments:
             from . import dxt  # here: numpy is slow to load
 
-            blocks = dxt.blocks(header, name, module.version, job.processes)
+            blocks = list(dxt.blocks(header, name, module.version, job.processes))
             found["segments"] += [_segments(block, names) for block in blocks]
+            found["notes"] += dxt.say(blocks)
     return found
 
 

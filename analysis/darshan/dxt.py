@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The single accesses of a Darshan log (DXT) as arrays, in parts: a log may hold 10^7."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,8 @@ MOST_EMPTY = 10**6  # records; more would be damage
 
 @dataclass(frozen=True)
 class Block:
-    """One process's accesses to a file through a module: so many `writes`, then reads."""
+    """One process's accesses to a file through a module: so many `writes`, then reads. `set_back`:
+    of how many the end was logged before the begin: the clock was set back meanwhile."""
 
     module: str
     file: int
@@ -32,6 +33,7 @@ class Block:
     writes: int
     segments: NDArray[np.void]
     host: str = ""
+    set_back: int = 0
 
 
 def blocks(header: Header, name: str, version: int, processes: int) -> Iterator[Block]:
@@ -79,12 +81,23 @@ def _checked(
     for field, _ in FIELDS:
         whole[field] = UNKNOWN if unknown and field == "offset" else data[field]
     start, end = whole["start"], whole["end"]
-    if not np.all((np.abs(start) < MOST_SECONDS) & (start <= end) & (end < MOST_SECONDS)):
-        raise BrokenLogError(f"{header.log}: an invalid time in {name}, or an end before it")
+    if not np.all((np.abs(start) < MOST_SECONDS) & (np.abs(end) < MOST_SECONDS)):
+        raise BrokenLogError(f"{header.log}: an invalid time in {name}")
+    set_back = int(np.sum(end < start))
+    whole["end"] = np.maximum(start, end)
     if len(data) and (whole["length"].min() < 0 or whole["offset"].min() < -1):
         raise BrokenLogError(f"{header.log}: an access of {name} before the beginning of its file")
     if len(data) and int(whole["offset"].max()) + int(whole["length"].max()) > 2**62:
         raise BrokenLogError(f"{header.log}: an access of {name} behind all places")
     host = bytes(head["host"]).decode(errors="replace")
     file, rank, writes = (int(head[field]) for field in ("file", "rank", "writes"))
-    return Block(DXT[name], file, rank, writes, whole, host)
+    return Block(DXT[name], file, rank, writes, whole, host, set_back)
+
+
+def say(found: Iterable[Block]) -> list[str]:
+    """What is uncertain about them."""
+    n = sum(block.set_back for block in found)
+    said = (
+        f"{n} accesses end before they begin: a clock was set back, and their order is not certain"
+    )
+    return [said] if n else []

@@ -132,7 +132,7 @@ def _load(
         blocks = synthesise.blocks(source, log, set(names))
     else:
         blocks = _blocks(source, path, log)
-    said: list[str] = [synthesise.SAID] if made_up else []
+    said = [synthesise.SAID] if made_up else dxt.say(blocks)
     said += [f"the log is truncated: {name} is not whole" for name in read_header(path).cut]
     return _of_blocks(source, log, blocks, said, choice, made_up, calls)
 
