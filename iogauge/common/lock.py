@@ -72,7 +72,7 @@ def wait(
     handle: int, path: Path, say: Callable[[str], None], anyway: str = "", how: int = fcntl.LOCK_EX
 ) -> bool:
     """Hold the lock of an open file; False on a file system without locks."""
-    told, began = None, time.monotonic()
+    told, met, began = None, None, time.monotonic()
     limit = os.environ.get(LIMIT) or SECONDS
     if not limit.isdecimal():
         raise OSError(errno.EINVAL, f"{limit!r}: expected seconds, such as {SECONDS}", LIMIT)
@@ -83,9 +83,10 @@ def wait(
         except BlockingIOError:
             text = os.pread(handle, 300, 0).decode(errors="replace")
             holder = "".join(c for c in text if c.isprintable()) or "another process"
-            if holder != told:
+            if told != holder == met:  # not of what ends in a moment
                 say(f"waiting for {holder} ({path}), {limit} s at most ({LIMIT}){anyway}")
-            told = holder
+                told = holder
+            met = holder
             if time.monotonic() - began > int(limit):
                 why = f"waited {limit} s ({LIMIT}) for {holder}{anyway}"
                 raise TimeoutError(errno.ETIMEDOUT, why, str(path)) from None

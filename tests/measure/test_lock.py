@@ -108,6 +108,16 @@ def test_the_next_one_that_is_waited_for_is_named_too(tmp_path: Path) -> None:
     second.communicate("")
 
 
+def test_a_moment_is_not_spoken_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = hold("one", tmp_path / "lock")
+    assert line(first) == "held"
+    monkeypatch.setattr(lock.time, "sleep", lambda _: first.communicate(""))
+    handle = os.open(tmp_path / "lock", os.O_RDWR)
+    said: list[str] = []
+    assert lock.wait(handle, tmp_path / "lock", said.append) and not said
+    os.close(handle)
+
+
 def test_other_places_do_not_wait_and_nobody_has_to(tmp_path: Path) -> None:
     first = hold("one", tmp_path / "a")
     assert line(first) == "held"
