@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 CHARTS = ("altair", "vl_convert")  # of the extra of this name in pyproject.toml
 _KINDS = (
-    (stat.S_ISFIFO, "a pipe"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"),
+    (stat.S_ISFIFO, "a pipe"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a disk"),
     (stat.S_ISSOCK, "a socket"), (stat.S_ISDIR, "a folder"), (stat.S_ISREG, "a file"),
 )  # fmt: skip
 
@@ -72,7 +72,7 @@ def in_file(text: str) -> Path:
 
 
 def out_file(text: str) -> Path:
-    """A file to write with iogauge.common.files; may be a pipe or a device."""
+    """A file to write with iogauge.common.files; may be a pipe or a device, but no disk."""
     return _checked(text, "a file to write", ("a file", "a pipe", "a device"))
 
 

@@ -2,6 +2,7 @@
 """Output files: written completely or not at all, and never in place of a device, pipe or link."""
 
 import contextlib
+import errno
 import os
 import stat
 import sys
@@ -81,4 +82,6 @@ def _not_regular(path: Path) -> int | None:
             if os.path.samestat(found, os.fstat(stream.fileno())):
                 stream.flush()
                 return os.dup(stream.fileno())
+    if stat.S_ISBLK(found.st_mode):
+        raise OSError(errno.EPERM, "it is a disk, or a part of one", str(path))
     return None if stat.S_ISREG(found.st_mode) else os.open(path, os.O_WRONLY)

@@ -25,6 +25,7 @@ static int why_not(const char *path) {
     struct stat there;
     if (!stat(path, &there)) {
         if (S_ISDIR(there.st_mode)) return EISDIR;
+        if (S_ISBLK(there.st_mode)) return EPERM; /* a disk */
         return access(path, W_OK) ? errno : 0;
     }
     const char *slash = strrchr(path, '/');

@@ -6,6 +6,7 @@ The options are those of the parsers themselves: a new one is tested without bei
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shutil
 import socket
@@ -18,6 +19,7 @@ import pytest
 
 from iogauge.cli import options, table
 from iogauge.cli.main import main, parser_of
+from iogauge.common import files
 from tests.analysis_recorded import DATA, Recorded
 
 TYPES = {options.in_path, options.in_file, options.out_file, options.out_folder}
@@ -104,6 +106,11 @@ def test_a_folder_is_no_file_to_write(command: str, option: str, tmp_path: Path)
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "new", tmp_path / "pipe", Path("/dev/stdout"), Path("/dev/null")):
         taken(command, option, path)
+    with contextlib.suppress(PermissionError):  # only root makes one
+        os.mknod(tmp_path / "disk", 0o600 | stat.S_IFBLK, os.makedev(7, 0))
+        assert "found a disk" in refused(command, option, tmp_path / "disk")
+        with pytest.raises(files.CannotWrite, match="it is a disk"):
+            files.write_whole(tmp_path / "disk", b"")
 
 
 @pytest.mark.parametrize(("command", "option"), actions({options.out_folder}))
