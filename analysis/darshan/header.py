@@ -107,10 +107,6 @@ def is_packed_whole(log: Path) -> bool:
         return file.read(4).startswith((b"\x1f\x8b", b"BZh"))
 
 
-def _order(head: bytes) -> Order:
-    return ">" if int.from_bytes(head[8:16], "big") == MAGIC else "<"
-
-
 def read_header(log: Path) -> Header:
     """`BrokenLogError` if the log is truncated or has another format."""
     with log.open("rb") as file:
@@ -122,7 +118,7 @@ def read_header(log: Path) -> Header:
     )
     if len(head) < layout.size:
         raise BrokenLogError(f"{log}: not a Darshan log, or truncated")
-    order = _order(head)
+    order: Order = ">" if int.from_bytes(head[8:16], "big") == MAGIC else "<"
     of_log = struct.Struct(order + layout.format[1:])
     version, magic, compression, partial, _, _, *rest = of_log.unpack_from(head)
     if magic != MAGIC:

@@ -84,7 +84,7 @@ def figure(table: Table) -> dict[str, Any] | None:
     data = bars(table)
     if not data:
         return None
-    columns = _columns(data)
+    columns = sorted({bar["column"] for bar in data}, key=lambda c: (c[0], DIRECTIONS.index(c[1])))
     titles = _titles(table, columns)
     series = colours.of_names(sorted({bar["series"] for bar in data}))
     groups = []
@@ -200,11 +200,6 @@ def _how(row: Row) -> str:
     """The label of a line: method and mode, and parameters if those are ambiguous."""
     words = " ".join(part for part in (row.run.method, row.run.mode, row.label) if part)
     return one_line(words, LONGEST)
-
-
-def _columns(data: Sequence[Datum]) -> list[Column]:
-    """File systems and directions, writes before reads."""
-    return sorted({bar["column"] for bar in data}, key=lambda c: (c[0], DIRECTIONS.index(c[1])))
 
 
 def _titles(table: Table, columns: Sequence[Column]) -> dict[Column, str]:

@@ -140,7 +140,8 @@ def _gate(args: argparse.Namespace, rows: Sequence[Row], slower: str) -> tuple[i
     if slower or any(line["fails"] for line in rows):
         code = EXIT_NOT_VERIFIED
     else:
-        code = EXIT_DATA if _undecided(rows) and not args.allow_undecided else EXIT_OK
+        undecided = any(_outcome(row) == "undecided" for row in rows)
+        code = EXIT_DATA if undecided and not args.allow_undecided else EXIT_OK
     return code, _in_words(rows, code, slower)
 
 
@@ -156,10 +157,6 @@ def _write_page(args: argparse.Namespace, rows: Sequence[Row], said: dict[str, s
     root = options.store_of(args).resolve().parent
     compare_page.write(args.html, rows, title, {"command": shlex.join(words), **said}, root)
     options.say_written(args.html)
-
-
-def _undecided(rows: Sequence[Row]) -> list[Row]:
-    return [row for row in rows if _outcome(row) == "undecided"]
 
 
 def _outcome(row: Row) -> str:

@@ -4,7 +4,6 @@
 import argparse
 from datetime import date, datetime, timezone
 from pathlib import Path
-from typing import Any
 
 from iogauge.analysis.errors import EXIT_OK, NothingFoundError, OutputError
 from iogauge.analysis.judge import learned, references
@@ -55,7 +54,8 @@ def run(args: argparse.Namespace) -> int:
     name = args.name or f"{args.system}-{today}"
     found = learned.learn(connection, where, name, args.false_failures)
     for row in found.refused[:NAMED]:
-        options.say(f"refused: {_name(row)} {learned.why_refused(row)}")
+        case = "{test} on {stack}, {processes} processes, {quantity}".format_map(row)
+        options.say(f"refused: {case} {learned.why_refused(row)}")
     if len(found.refused) > NAMED:
         options.say(f"refused: {len(found.refused) - NAMED} more")
     if not found.learned:
@@ -69,10 +69,6 @@ def run(args: argparse.Namespace) -> int:
         write(path, args.system, found, today)
         options.say_written(path)
     return EXIT_OK
-
-
-def _name(row: dict[str, Any]) -> str:
-    return f"{row['test']} on {row['stack']}, {row['processes']} processes, {row['quantity']}"
 
 
 def write(path: Path, system: str, baseline: learned.Baseline, today: date) -> None:
