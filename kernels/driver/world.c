@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "driver/pulse.h"
@@ -88,9 +89,10 @@ static void give_up(const io_world *w) {
     _exit(1);
 }
 
-/* Waits for the other processes, in one or two requests. A process that has failed gives up after
- * IO_PEER_SECONDS: they may wait for it in a library. */
+/* Waits for the other processes, in one or two requests. A process that has failed leaves its core to them
+ * meanwhile, and gives up after IO_PEER_SECONDS: they may wait for it in a library. */
 static void wait_for_peers(io_world *w, int n, MPI_Request requests[]) {
+    const struct timespec little = {.tv_nsec = 1000000};
     double end = io_monotonic_seconds() + IO_PEER_SECONDS;
     int done = !w->error.set;
     MPI_Status statuses[2];
@@ -98,6 +100,7 @@ static void wait_for_peers(io_world *w, int n, MPI_Request requests[]) {
     while (!done) {
         MPI_Testall(n, requests, &done, statuses);
         if (!done && io_monotonic_seconds() > end) give_up(w);
+        if (!done) nanosleep(&little, NULL);
     }
 }
 
