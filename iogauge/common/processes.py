@@ -23,11 +23,10 @@ WORDS = 5  # host/machine, number, beginning, boot, space of numbers
 
 def _stat(process: int | str) -> list[str]:
     """The fields after the name: state, parent, group, session, ...; empty without the process."""
-    try:
+    with suppress(OSError):
         text = (PROC / str(process) / "stat").read_text(errors="replace")
-    except OSError:
-        return []
-    return text.rpartition(")")[2].split()
+        return text.rpartition(")")[2].split()
+    return []
 
 
 def waiting_signals(process: int) -> set[int]:
@@ -45,10 +44,9 @@ def began(process: int) -> str | None:
 
 def space() -> str:
     """The pid namespace, since containers number processes from 1: `pid:[4026531836]`."""
-    try:
+    with suppress(OSError):
         return str((PROC / "self" / "ns" / "pid").readlink())
-    except OSError:
-        return "-"
+    return "-"
 
 
 def identity(process: int) -> str:
@@ -154,7 +152,6 @@ def _host() -> str:
 
 
 def _boot() -> str:
-    try:
+    with suppress(OSError):
         return BOOT.read_text().strip()
-    except OSError:
-        return ""
+    return ""
