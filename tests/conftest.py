@@ -39,10 +39,14 @@ CCACHE = {
 def pytest_configure(config: pytest.Config) -> None:
     """Each worker has its own folder for Open MPI's session: two launchers that make and remove
     one folder at the same time fail now and then. Other users' processes write there, too. Who
-    waits yields: several jobs run at the same time."""
+    waits yields: several jobs run at the same time. A launcher whose process failed ends at once,
+    which for sites other than the local one takes 1 to 2 s."""
     folder = Path(tempfile.mkdtemp(prefix="iogauge-ompi-"))
     folder.chmod(0o1777)
-    os.environ |= {"OMPI_MCA_orte_tmpdir_base": str(folder), "OMPI_MCA_mpi_yield_when_idle": "1"}
+    os.environ |= {
+        "OMPI_MCA_orte_tmpdir_base": str(folder), "OMPI_MCA_mpi_yield_when_idle": "1",
+        "OMPI_MCA_odls_base_sigkill_timeout": "0",
+    }  # fmt: skip
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
     if shutil.which("ccache"):
         os.environ |= CCACHE

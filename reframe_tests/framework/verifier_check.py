@@ -53,8 +53,10 @@ FLIPPED, COMPARED, FLIP_VARIABLE = "flipped", "compared", "IOGAUGE_TRACE_FLIP"
 SHARED = (METHOD, "mpiio")  # methods that write the same file
 REPEATS, STEPS = 2, 2
 LARGEST_ELEMENT = 8
-# Shell functions; `flip FOLDER NUMBER NAME` changes one bit of the folder's first file.
+# Open MPI's mpiexec sleeps for one or two seconds after a process failed, as most here do. Shell
+# functions; `flip FOLDER NUMBER NAME` changes one bit of the folder's first file.
 FLIP = f"""\
+export OMPI_MCA_odls_base_sigkill_timeout=0
 flip() {{
     file=$(find "$1" -type f | LC_ALL=C sort | head -n 1)
     offset=$(($2 % $(wc -c < "$file")))

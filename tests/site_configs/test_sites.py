@@ -72,6 +72,8 @@ def test_a_dry_run_writes_scripts_that_bash_accepts(
     assert len(found) == len(session.cases) or system == "docker"
     for script in session.output.glob("stage/*/*/*/*/*/rfm_job.sh"):
         subprocess.run(["bash", "-n", script], check=True)
+        if script.parent.name.startswith("NoticesAWrongByte"):  # most of its processes fail
+            assert "\nexport OMPI_MCA_odls_base_sigkill_timeout=0\n" in script.read_text()
     text = "".join(script.read_text() for script in found)
     for part in MUST_HAVE.get(system, []):
         assert part in text
