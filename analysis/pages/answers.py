@@ -104,7 +104,8 @@ def shown(found: Sequence[Row], reasons: Callable[[Row], str], folder: Path) -> 
     made = []
     for row in found:
         share = row["share"]
-        none = share_text(share) if share else "no peak was measured"
+        else_ = "no peak was measured" if row["unit"] == "MiB/s" else "see Many small files"
+        none = share_text(share) if share else else_
         share = share if share and share["efficiency"] is not None else None
         why = reasons(share) if share else ""
         made.append({

@@ -251,17 +251,13 @@ def _shown(
     texts = [{row[i]["text"] for row in rows} for i in range(len(columns))]
     same = [i for i, of in enumerate(texts) if len(of) == 1 < len(rows) and columns[i] in KEYS]
     used = [i for i, of in enumerate(texts) if of != {"-"} and i not in same]
+    numbers = {i for i in used if any(row[i]["sort"] is not None for row in rows)}
+    for cell in (row[i] for row in rows for i in numbers):
+        cell["style"] = cell["style"] or "n"
     return {
         "name": name,
         "title": title,
-        "columns": [
-            {
-                "name": columns[i],
-                "title": names[i],
-                "number": any(row[i]["sort"] is not None for row in rows),
-            }
-            for i in used
-        ],
+        "columns": [{"name": columns[i], "title": names[i], "number": i in numbers} for i in used],
         "same": ", ".join(f"{names[i]} {rows[0][i]['text']}" for i in same if texts[i] != {"-"}),
         "rows": [[row[i] for i in used] for row in rows],
         "filters": filters,
