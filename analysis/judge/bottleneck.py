@@ -19,7 +19,7 @@ from ..ledger.traced import Traced, finished, is_traced
 from ..ledger.traced import load as load_traced
 from ..ledger.verdict import HOLES, READ_SIEVING, SIEVING
 from ..session.model import CEILINGS, DIRECTIONS, Direction
-from ..session.peaks import DISTURBED, SHORT, Peaks, SessionPeak
+from ..session.peaks import SHORT, Peaks, SessionPeak
 from . import slow
 
 Kind = Literal[
@@ -139,7 +139,7 @@ def _ceilings(document: dict[str, Any], direction: Direction, peaks: Peaks) -> d
         if own:
             middle, uneven = statistics.median(own), max(own) / min(own)
             peak = peak or SessionPeak(middle, "same job", 1, uneven, middle)
-            if name == "fpp" and tells and middle < DISTURBED * peak.calm:
+            if name == "fpp" and tells and peak.disturbed(middle):
                 return {}
         if peak and max(peak.varied, uneven) <= STEADY:
             found[name] = peak.value

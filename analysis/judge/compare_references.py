@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs compared with the practical peak, a site's reference, or a published number."""
 
+from collections import defaultdict
+from statistics import median
 from typing import Any
 
 from iogauge.common import tables
 
 from ..errors import NothingFoundError
-from ..session.peaks import DISTURBED, ENOUGH, ROBUST
+from ..session.peaks import Place, Reached
 from ..statistics.interval import of_median
 from ..store import database as store
 from ..store.database import Where
@@ -38,64 +40,73 @@ def _or_raise(rows: list[Row], question: Question, what: str) -> list[Row]:
     return rows
 
 
+_PLACE = "session, system, partition, fs, processes, caches"
+_BOTH = "quantity IN ('write_bw', 'read_bw')"
+_BEHIND = ", ".join(f"'{name}'" for name in tables.BEHIND)
+_RATE = f"quantity IN {RATES}"
+
+
+def _places(connection: Any, chosen: Where) -> dict[int, Place]:
+    """What was reached in these sessions, by conditions, as Highest finds it in their runs."""
+    ours = f"session IN (SELECT session FROM records WHERE {chosen.sql})"
+    found: dict[int, Place] = defaultdict(Place)
+    for place, _, *reached in connection.execute(
+        f"""SELECT hash({_PLACE}, CASE WHEN starts_with(quantity, '{PLAIN}')
+                THEN replace(quantity, '{PLAIN}', 'series_') || '_rate'
+                WHEN starts_with(quantity, 'ceiling')
+                THEN replace(quantity, 'ceiling_fpp_', '') || '_bw' ELSE quantity END,
+                fsync AND quantity IN ('write_bw', 'ceiling_fpp_write')),
+            if(is_peak, repeat, NULL), run,
+            if({_BOTH} AND NOT is_peak, payload_bytes, 'inf'::DOUBLE), median(value),
+            CASE WHEN is_peak THEN 'peak test' WHEN starts_with(quantity, 'ceiling')
+                THEN 'same job' ELSE 'case' END AS source
+        FROM records WHERE {store.GOOD} AND {ours} AND value > 0
+        AND (quantity IN ('ceiling_fpp_write', 'ceiling_fpp_read') AND method NOT IN ({_BEHIND})
+            OR starts_with(quantity, '{PLAIN}') OR method = 'posix' AND ({_RATE} OR {_BOTH}
+            AND (session, run) NOT IN (SELECT (session, run) FROM records WHERE {ours}
+                AND ({_RATE} OR is_peak AND quantity = 'ceiling_fpp_write'))))
+        GROUP BY ALL""",
+        chosen.values * 2,
+    ).fetchall():
+        found[place].reached.append(Reached(*reached))
+    return found
+
+
 def with_peak(connection: Any, where: Where, question: Question) -> list[Row]:
     """The share of the session's peak (session/peaks.py) that each case reached. A job is one
     sample: the median of its repeats. `left_out`: the number of disturbed jobs, which do not count;
     if no other is left, `efficiency` is None and `value` is of all. Of small files it is the share
     of plain ones, of a peak test, that count."""
     chosen = _chosen(connection, where, question)
+    places = _places(connection, chosen)
     case = ", ".join(f'"{name}"' for name in CASE)
-    rates, servers = (", ".join(f"'{name}'" for name in names) for names in (RATES, tables.BEHIND))
-    place = "session, system, partition, fs, processes, caches"
     found = store.rows(
         connection,
         f"""WITH every AS (SELECT {case}, caches, payload_bytes, quantity, started, session, run,
-                if(quantity = 'write_bw', fsync, false) AS flushed, median(value) AS value,
-                any_value(document) AS document
-            FROM records WHERE {chosen.sql} AND quantity IN ('write_bw', 'read_bw', {rates})
-            GROUP BY ALL),
-        jobs AS (SELECT * FROM every QUALIFY quantity IN ({rates})
-            OR NOT bool_or(quantity IN ({rates})) OVER (PARTITION BY session, run)),
-        peaks AS (SELECT {place}, run, is_peak OR quantity IN ({rates}) AS top,
-                starts_with(quantity, 'ceiling') AS own,
-                CASE WHEN starts_with(quantity, '{PLAIN}')
-                    THEN replace(quantity, '{PLAIN}', 'series_') || '_rate'
-                    WHEN own THEN replace(quantity, 'ceiling_fpp_', '') || '_bw'
-                    ELSE quantity END AS quantity,
-                quantity IN ('write_bw', 'ceiling_fpp_write') AND fsync AS flushed,
-                if(own OR is_peak, NULL, payload_bytes) AS least,
-                if(any_value(is_peak), max(value), median(value)) AS value
-            FROM records WHERE {store.GOOD} AND session IN (SELECT session FROM jobs) AND value > 0
-            AND (quantity IN ('ceiling_fpp_write', 'ceiling_fpp_read') AND method NOT IN ({servers})
-                OR starts_with(quantity, '{PLAIN}')
-                OR method = 'posix' AND quantity IN ({rates})
-                OR method = 'posix' AND quantity IN ('write_bw', 'read_bw')
-                AND (session, run) NOT IN (SELECT (session, run) FROM records
-                    WHERE session IN (SELECT session FROM jobs) AND (quantity IN ({rates})
-                    OR is_peak AND quantity = 'ceiling_fpp_write'))) GROUP BY ALL),
-        known AS (SELECT j.*, greatest(max(p.value) FILTER (p.top),
-                    quantile_disc(p.value, {ROBUST}) FILTER (p.own AND NOT p.top)) AS calm,
-                greatest(calm, quantile_disc(p.value, {ROBUST}) FILTER (NOT p.own AND NOT p.top))
-                    AS peak,
-                max(p.value) FILTER (p.own AND p.run = j.run) AS mine
-            FROM jobs j JOIN peaks p USING ({place}, quantity, flushed)
-            WHERE p.least IS NULL OR p.least >= {ENOUGH} * j.payload_bytes GROUP BY ALL
-            HAVING bool_or(p.own) OR j.quantity NOT IN ({rates})),
-        judged AS (SELECT *, coalesce(mine < {DISTURBED} * calm, false) AS slow FROM known)
-        SELECT {case}, quantity, median(peak) AS peak,
-            coalesce(median(value) FILTER (NOT slow), median(value)) AS value,
-            coalesce(list(value / peak ORDER BY started, session, run) FILTER (NOT slow), [])
-                AS parts,
-            count(*) FILTER (slow) AS left_out, any_value(document) AS document
-        FROM judged GROUP BY ALL ORDER BY {case}, quantity DESC""",
+                median(value) AS value, any_value(document) AS document
+            FROM records WHERE {chosen.sql} AND ({_BOTH} OR {_RATE}) GROUP BY ALL),
+        jobs AS (SELECT *, fsync AND quantity = 'write_bw' AS flushed FROM every
+            QUALIFY {_RATE} OR NOT bool_or({_RATE}) OVER (PARTITION BY session, run))
+        SELECT {case}, quantity, any_value(document) AS document,
+            list((hash({_PLACE}, quantity, flushed), payload_bytes, run, value)
+                ORDER BY started, session, run) AS jobs
+        FROM jobs GROUP BY ALL ORDER BY {case}, quantity DESC""",
         chosen.values,
     )
     rows = []
     for row in found:
-        document, parts = row.pop("document"), row.pop("parts")
-        part = of_median(parts, in_turn=True) if parts else None
+        document, rate = row.pop("document"), row["quantity"] in RATES
+        jobs = [(value, peak, peak.disturbed(places[place].ceilings.get(run)))
+                for place, size, run, value in row.pop("jobs") if place in places
+                if (peak := places[place].peak(size)) and (peak.calm or not rate)]  # fmt: skip
+        if not jobs:
+            continue
+        calm = [(value, peak.value) for value, peak, disturbed in jobs if not disturbed]
+        part = of_median([value / peak for value, peak in calm], in_turn=True) if calm else None
         rows.append({
-            **row, "unit": "files/s" if row["quantity"] in RATES else "MiB/s",
+            **row, "peak": median(peak.value for _, peak, _ in jobs),
+            "value": median(value for value, *_ in calm or jobs),
+            "left_out": len(jobs) - len(calm), "unit": "files/s" if rate else "MiB/s",
             "efficiency": part and part.value, "low": part and part.low,
             "high": part and part.high, "samples": part.counted if part else "disturbed",
             "document": document,

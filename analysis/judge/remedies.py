@@ -183,7 +183,7 @@ _REMEDIES: dict[Kind, Callable[[Run, Cause], Remedy]] = {
     "library": lambda run, _: _calls(
         run, "posix" if run.method == "mpiio" else
         f"mpiio:{run.mode if run.mode in ('collective', 'independent') else 'collective'}",
-        "write the same data without the library to see its cost",
+        "move the same data without the library to see its cost",
     ),
     "storage": lambda run, _: Remedy(
         "nothing in the program: use more nodes, or another file system",

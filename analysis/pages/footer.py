@@ -104,10 +104,10 @@ def peak_lines(table: Table) -> list[str]:
         value = f"{bandwidth_text(peak.value)} ({peak.source}, of {peak.jobs} jobs)"
         lines.append(f"{', '.join(about)}: {value}")
     small: dict[str, list[str]] = defaultdict(list)
-    for (_, _, fs, processes, name), rate in sorted(table.highest.rates.items()):
+    for (_, _, fs, processes, name), peak in table.highest.small.items():
         kind, what = name.split("_")
         small[f"{fs}, {of_processes(processes)}, {SMALL[kind]} a second"].append(
-            f"{what} {rate:.0f}"
+            f"{what} {peak.value:.0f}"
         )
     return lines + [f"{about}: {', '.join(of)}" for about, of in small.items()]
 

@@ -4,22 +4,24 @@ ceilings only tell whether the machine was disturbed then."""
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from itertools import chain, product
 from pathlib import Path
+from statistics import median
 from typing import Literal, NamedTuple
 
 from iogauge.common import tables
 
 from ..statistics.spread import Spread
-from .model import CEILINGS, DIRECTIONS, Ceiling, Direction, Result, Run
+from .model import CEILINGS, DIRECTIONS, Ceiling, Direction, Run
 
 Source = Literal["peak test", "same job", "case"]
-Found = tuple[float, float, Source]  # (largest case in bytes, MiB/s)
 # A job was disturbed whose own ceiling is below this fraction of SessionPeak.calm.
 DISTURBED = 0.5
 PLAIN = ("create", "stat", "remove")
 ROBUST = 0.9  # the part of the jobs' ceilings, and of POSIX cases, that are not above the peak
+NEAR = 0.8  # of what one job reached: another must reach as much, or it does not count
 ENOUGH = 0.9  # of a case's bytes: headers and padding make no other case
 SMALL = "ceilings_"  # of the names of what small accesses and files reached
 SHORT = 0.1  # seconds; shorter repeats give no advice
@@ -41,8 +43,18 @@ class Conditions(NamedTuple):
     direction: Direction
 
 
+class Small(NamedTuple):
+    """What small accesses (small_read) and plain files (files_create) have in common."""
+
+    system: str
+    partition: str
+    fs: str
+    processes: int
+    name: str
+
+
 class SessionPeak(NamedTuple):
-    """From so many jobs, MiB/s, and what measured it. `varied`: the best peak test over the worst;
+    """MiB/s, what measured it, and from how many jobs. `varied`: the best peak test over the worst;
     1 if there are fewer than two. `calm`: without cases."""
 
     value: float
@@ -51,85 +63,108 @@ class SessionPeak(NamedTuple):
     varied: float
     calm: float
 
+    def disturbed(self, own: float | None) -> bool:
+        """Whether the machine was, during a job whose own ceiling is `own`."""
+        return own is not None and own < DISTURBED * self.calm
 
-Small = Literal["small"]  # accesses of 4 KiB a second
-Peaks = Mapping[tuple[Ceiling | Small, Direction], SessionPeak]
+
+class Reached(NamedTuple):
+    """By a job, in MiB/s or operations a second. `most`: no larger case is compared with it, in
+    bytes."""
+
+    job: int
+    most: float
+    value: float
+    source: Source
+
+
+class Place:
+    """All that was reached under the same conditions: by a job in its ceilings, by each repeat of a
+    peak test, by a POSIX job. A peak test's ceilings last, its own repeats do not."""
+
+    def __init__(self, reached: Iterable[Reached] = ()) -> None:
+        self.reached = list(reached)
+        self._known: dict[int, SessionPeak | None] = {}
+
+    def peak(self, size: int = 0) -> SessionPeak | None:
+        """What a case of so many bytes is compared with: the highest of the peak tests, what a
+        tenth of the ceilings reach, and a tenth of the POSIX jobs that move ENOUGH of the bytes.
+        Nothing counts that one job alone reached, or one repeat of the only peak test: so one lucky
+        moment sets no peak."""
+        if size not in self._known:
+            fit = [one for one in self.reached if one.most >= ENOUGH * size]
+            tests = _best([one for one in fit if one.source == "peak test"]).values() or [1.0]
+            calm, _ = _top([one for one in fit if one.source != "case"])
+            jobs, varied = len({one.job for one in fit}), max(tests) / min(tests)
+            self._known[size] = SessionPeak(*_top(fit), jobs, varied, calm) if fit else None
+        return self._known[size]
+
+    @cached_property
+    def ceilings(self) -> dict[int, float]:
+        """Of each job that is no peak test."""
+        return {one.job: one.value for one in self.reached if one.source == "same job"}
+
+
+def _best(found: Iterable[Reached]) -> dict[int, float]:
+    """By job."""
+    best: dict[int, float] = {}
+    for one in found:
+        best[one.job] = max(one.value, best.get(one.job, 0.0))
+    return best
+
+
+def _top(found: Iterable[Reached]) -> tuple[float, Source]:
+    by: dict[Source, list[Reached]] = defaultdict(list)
+    for one in found:
+        by[one.source].append(one)
+    tests = by["peak test"]
+    alone = [one.value for one in tests] if len({one.job for one in tests}) == 1 else []
+    known = [*alone, *_best(chain(by["same job"], by["case"], [] if alone else tests)).values()]
+    most = min(sorted(known)[-2:], default=0.0) / NEAR
+    tops = []
+    for source, reached in by.items():
+        values = sorted(one.value for one in reached if one.value <= most)
+        last = len(values) if source == "peak test" else math.ceil(ROBUST * len(values))
+        tops += [(values[last - 1], source)] if values else []
+    return max(tops, default=(0.0, "case"))
+
+
+Peaks = Mapping[tuple[Ceiling | Literal["small"], Direction], SessionPeak]
 BOTH = tuple(product(CEILINGS, DIRECTIONS))
 
 
 class Highest:
-    """The session's peaks, MiB/s: the highest over the best repeats of peak tests, what a tenth of
-    the jobs' ceilings reach, and a tenth of the POSIX jobs that move ENOUGH bytes. So one lucky
-    moment sets no peak. A peak test's ceilings last, its own repeats do not."""
+    """The session's peaks."""
 
     def __init__(self, runs: Iterable[Run]) -> None:
-        self._found: dict[Conditions, list[Found]] = defaultdict(list)
-        self._of: dict[tuple[object, ...], SessionPeak | None] = {}
-        self._runs: list[Run] = []
-        self.rates: dict[tuple[str, str, str, int, str], float] = {}  # the last: files_create
-        for run in runs:
-            if run.counts and run.result:
-                self._runs.append(run)
-                self._add_bandwidths(run, run.result)
-                self._add_rates(run, run.result)
-
-    def _add_bandwidths(self, run: Run, result: Result) -> None:
-        source: Source = "peak test" if run.is_peak else "same job"
-        for which in BOTH:
-            if own := beside(run, *which):
-                self._found[_conditions(run, *which)].append((math.inf, own, source))
-        lasted = run.is_peak and beside(run, "fpp", "write")
-        for direction in () if lasted or result.rates else DIRECTIONS:
-            reached = Spread.of(filter(None, (s.bandwidth(direction) for s in run.samples)))
-            if reached and run.method in CEILING_OF:
-                case: Found = (result.payload_bytes, reached.median, "case")
-                found = (math.inf, reached.high, source) if run.is_peak else case
-                self._found[_conditions(run, CEILING_OF[run.method], direction)].append(found)
-
-    def _add_rates(self, run: Run, result: Result) -> None:
-        known = [
-            (name.removeprefix(SMALL), value)
-            for name, value in chain(*(s.values.items() for s in run.samples))
-            if name.startswith(SMALL)
-        ]
-        if run.method == "posix":
-            plain = [name for name in PLAIN if name in result.rates]
-            known += [(f"files_{name}", result.rates[name]) for name in plain]
-        for name, value in known:
-            key = (*_place(run), name)
-            self.rates[key] = max(value, self.rates.get(key, 0.0))
+        self._places: dict[Conditions | Small, Place] = defaultdict(Place)
+        self._runs = [run for run in runs if run.counts and run.result]
+        for job, run in enumerate(self._runs):
+            for key, most, value, source in _reached(run):
+                self._places[key].reached.append(Reached(job, most, value, source))
 
     def of(self, run: Run, ceiling: Ceiling, direction: Direction) -> SessionPeak | None:
-        """The peak that a run is compared with, if any; cached by size and conditions."""
-        size = run.result.payload_bytes if run.result else 0
-        key = (_conditions(run, ceiling, direction), size)
-        if key not in self._of:
-            by: dict[Source, list[float]] = defaultdict(list)
-            for most, value, source in self._found.get(key[0], []):
-                if most >= ENOUGH * size:
-                    by[source].append(value)
-            tops = [(_robust(source, values), source) for source, values in by.items()]
-            tests = by.get("peak test") or [1.0]
-            calm = max((top for top, source in tops if source != "case"), default=0.0)
-            jobs = sum(map(len, by.values()))
-            varied = max(tests) / min(tests)
-            self._of[key] = SessionPeak(*max(tops), jobs, varied, calm) if tops else None
-        return self._of[key]
+        """The peak that a run is compared with, if any."""
+        place = self._places.get(_conditions(run, ceiling, direction))
+        return place.peak(run.result.payload_bytes if run.result else 0) if place else None
+
+    @property
+    def small(self) -> dict[Small, SessionPeak]:
+        known = {key: place.peak() for key, place in self._places.items() if isinstance(key, Small)}
+        return {key: peak for key, peak in sorted(known.items()) if peak and peak.calm}
 
     def rate(self, run: Run, operation: str) -> float | None:
         """How many plain files a second the peak tests created, looked up or removed."""
-        return self.rates.get((*_place(run), f"files_{operation}"))
+        peak = self.small.get(_small(run, f"files_{operation}"))
+        return peak and peak.value
 
     def beside(self, folder: Path) -> Peaks:
         """The peaks that the run in a folder is compared with."""
         for run in self._runs:
             if run.folder and run.folder.resolve() == folder:
                 large = {key: peak for key in BOTH if (peak := self.of(run, *key))}
-                small = {way: self.rates.get((*_place(run), f"small_{way}")) for way in DIRECTIONS}
-                return large | {
-                    ("small", way): SessionPeak(rate, "peak test", 1, 1.0, rate)
-                    for way, rate in small.items() if rate
-                }  # fmt: skip
+                small = {way: self.small.get(_small(run, f"small_{way}")) for way in DIRECTIONS}
+                return large | {("small", way): peak for way, peak in small.items() if peak}
         return {}
 
     def all(self) -> dict[Conditions, SessionPeak]:
@@ -143,9 +178,29 @@ class Highest:
         return dict(sorted(found.items()))
 
 
-def _robust(source: Source, values: Sequence[float]) -> float:
-    ordered = sorted(values)
-    return ordered[-1 if source == "peak test" else math.ceil(ROBUST * len(ordered)) - 1]
+def _reached(run: Run) -> Iterator[tuple[Conditions | Small, float, float, Source]]:
+    assert run.result
+    own: Source = "peak test" if run.is_peak else "same job"
+    for which in BOTH:
+        middle = beside(run, *which)
+        each = [sample.ceilings.get(which) for sample in run.samples if run.is_peak] or [middle]
+        for value in filter(None, each):
+            yield _conditions(run, *which), math.inf, value, own
+    lasted = run.is_peak and beside(run, "fpp", "write")
+    cases = () if lasted or run.result.rates or run.method not in CEILING_OF else DIRECTIONS
+    for way in cases:
+        key = _conditions(run, CEILING_OF[run.method], way)
+        known = [reached for one in run.samples if (reached := one.bandwidth(way))]
+        if known and not run.is_peak:
+            yield key, run.result.payload_bytes, median(known), "case"
+        for value in known if run.is_peak else ():
+            yield key, math.inf, value, own
+    for name, value in chain(*(sample.values.items() for sample in run.samples)):
+        if name.startswith(SMALL):
+            yield _small(run, name.removeprefix(SMALL)), math.inf, value, "peak test"
+    for name in PLAIN if run.method == "posix" else ():
+        if rate := run.result.rates.get(name):
+            yield _small(run, f"files_{name}"), math.inf, rate, "case"
 
 
 def beside(run: Run, ceiling: Ceiling, direction: Direction) -> float | None:
@@ -165,8 +220,8 @@ def too_short(seconds: float) -> str:
     return text if seconds < SHORT else ""
 
 
-def _place(run: Run) -> tuple[str, str, str, int]:
-    return run.system, run.partition, run.fs, run.processes or 0
+def _small(run: Run, name: str) -> Small:
+    return Small(run.system, run.partition, run.fs, run.processes or 0, name)
 
 
 def _conditions(run: Run, ceiling: Ceiling, direction: Direction) -> Conditions:

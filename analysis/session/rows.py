@@ -13,7 +13,7 @@ from iogauge.common.text import csv_table
 
 from ..statistics.spread import Spread
 from .model import CEILINGS, DIRECTIONS, LATENCY, Ceiling, Direction, Run, Sample, Session, Status
-from .peaks import CEILING_OF, DISTURBED, Highest, SessionPeak, Source, beside
+from .peaks import CEILING_OF, Highest, SessionPeak, Source, beside
 
 Cell = str | int | float | None
 Outcome = Literal["verified", "nothing moved", "not asked", "failed", "skipped"]
@@ -101,7 +101,8 @@ class Row:
     def _calm(self, direction: Direction) -> list[Run]:
         """Its jobs without the disturbed ones, as their own ceilings tell."""
         peak = self._peak("fpp", direction)
-        return [run for run in self.runs if not (peak and _disturbed(run, peak, direction))]
+        return [run for run in self.runs
+                if not (peak and peak.disturbed(beside(run, "fpp", direction)))]  # fmt: skip
 
     def _peak(self, ceiling: Ceiling, direction: Direction) -> SessionPeak | None:
         run = self.run
@@ -151,11 +152,6 @@ class Row:
             "document": str(run.document or ""),
             "job_script": str(run.job_script or ""),
         }
-
-
-def _disturbed(run: Run, peak: SessionPeak, direction: Direction) -> bool:
-    own = beside(run, "fpp", direction)
-    return own is not None and own < DISTURBED * peak.calm
 
 
 _BADNESS: dict[Status, int] = {"ok": 0, "skipped": 1, "failed": 2}

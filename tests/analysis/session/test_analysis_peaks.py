@@ -5,6 +5,7 @@ one of their own. The store's query and the rows say the same."""
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +15,13 @@ import pytest
 from iogauge.analysis.pages.footer import peak_lines, rate_lines
 from iogauge.analysis.session.loader import load_session
 from iogauge.analysis.session.model import CEILINGS, DIRECTIONS, Run, Sample, Session
-from iogauge.analysis.session.peaks import Highest
+from iogauge.analysis.session.peaks import Highest, Place, Reached, SessionPeak, Source
 from iogauge.analysis.session.rows import make_table
 from iogauge.analysis.store.ingest import ingest
 from tests import analysis_made as made
 from tests.analysis_recorded import Json, Recorded, run_analysis, s3d
+from tools.simulate import rates
+from tools.simulate.noise import KINDS
 
 MPIIO = s3d("mpiio:collective")
 PEAK = "Peak %fs=ram %call=posix %scale=smoke %processes=2 %flush=fsync"
@@ -49,7 +52,8 @@ def jobs(session: Session, ceilings: Sequence[float]) -> list[Run]:
     [
         ([1000.0] * 18 + [9000.0] * 2, 1000),  # a tenth are above it
         ([1000.0] * 17 + [9000.0] * 3, 9000),
-        ([1000.0, 9000.0], 9000),  # too few to tell
+        ([1000.0, 9000.0], 1000),  # of one alone
+        ([9000.0], 9000),  # nothing else is known
     ],
 )
 def test_some_lucky_ceilings_set_no_peak(
@@ -78,6 +82,58 @@ def test_some_lucky_cases_set_no_peak(tmp_path: Path, lucky: int, peak: float) -
     done = run_analysis("compare", "last", "peak", "--json", "--store", tmp_path / "store")
     rows = json.loads(done.stdout)
     assert {(row["peak"], row["left_out"]) for row in rows} == {(peak, 0)}
+
+
+def measured(count: int, source: Source, lucky: int) -> SessionPeak:
+    """By three peak tests and so many jobs, about 1000; as many of them three times as fast."""
+    found = [Reached(-n, math.inf, 1000 + n, "peak test") for n in range(1, 4)]
+    for job in range(count):
+        found += [Reached(job, math.inf, 950 + job, "same job"), Reached(job, 8, 900 + job, "case")]
+    fast = [one for one in found if one.source == source][:lucky]
+    peak = Place(one._replace(value=3000) if one in fast else one for one in found).peak(8)
+    assert peak
+    return peak
+
+
+SOURCES: list[Source] = ["peak test", "same job", "case"]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("count", [1, 2, 5, 9, 10, 30])
+def test_one_lucky_job_sets_no_peak(count: int, source: Source) -> None:
+    """However few they are. No other job is disturbed."""
+    peak = measured(count, source, 1)
+    assert peak.value == 1003 and not peak.disturbed(950)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize(("count", "lucky"), [(2, 2), (5, 2), (9, 2), (10, 2), (30, 4)])
+def test_two_jobs_set_a_peak_and_of_many_a_tenth(count: int, lucky: int, source: Source) -> None:
+    peak = measured(count, source, lucky)
+    assert (peak.value, peak.source) == (3000, source)
+    assert peak.disturbed(950) == (source != "case")
+
+
+@pytest.mark.parametrize("jobs", [1, 3, 9, 30])
+@pytest.mark.parametrize(("noise", "moved"), [("3 %", 0.05), ("10 %", 0.25), ("outliers", 0.25)])
+def test_luck_seldom_moves_the_peak(noise: str, moved: float, jobs: int) -> None:
+    """Of three peak tests and so many POSIX jobs one is by chance 1.5 to 3 times too fast: how
+    often that moves the peak by more than a tenth, and calls other jobs disturbed."""
+    generator, uses, wrong, disturbed = rates.seeded("peak", noise, jobs), 200, 0, 0
+    for _ in range(uses):
+        tests = KINDS[noise](generator, (3, 5))
+        own, cases = KINDS[noise](generator, (2, jobs))
+        found = [Reached(job, math.inf, value, "peak test")
+                 for job, repeats in enumerate(tests, -3) for value in repeats]  # fmt: skip
+        found += [Reached(job, math.inf, value, "same job") for job, value in enumerate(own)]
+        found += [Reached(job, math.inf, value, "case") for job, value in enumerate(cases)]
+        lucky, luck = generator.integers(-3, jobs), generator.uniform(1.5, 3)
+        fast = [one._replace(value=luck * one.value) if one.job == lucky else one for one in found]
+        before, after = Place(found).peak(), Place(fast).peak()
+        assert before and after
+        wrong += abs(after.value / before.value - 1) > 0.1
+        disturbed += sum(after.disturbed(value) and not before.disturbed(value) for value in own)
+    assert wrong / uses <= moved and disturbed / uses / jobs <= 0.01
 
 
 def test_ceilings_of_clients_alone_tell_nothing(recorded: Recorded) -> None:

@@ -124,8 +124,8 @@ def test_golden_csv(recorded: Recorded) -> None:
     }
     set_numbers(recorded, (MPIIO, "openmpi"), [100, 200, 400], [500, 250, 1000], ceilings)
     set_numbers(recorded, (POSIX, "mpich"), [300, 100], [80, 160])
-    set_numbers(recorded, (PEAK, "openmpi"), [800], [1200])
-    set_numbers(recorded, (SHARED, "openmpi"), [500], [600])
+    set_numbers(recorded, (PEAK, "openmpi"), [800, 800], [1200, 1200])
+    set_numbers(recorded, (SHARED, "openmpi"), [500], [640])
     found = to_csv(make_table(load_session(recorded.report)))
     found = found.replace(f"{recorded.output}/20261120T174318/local/host", "HOST")
     assert found == (DATA / "golden.csv").read_text()
@@ -146,7 +146,7 @@ def test_a_share_is_of_the_sessions_peak(recorded: Recorded) -> None:
     slow, calm = [300, 499, 9999], [600, 600, 600]
     ours = {"fpp write": slow, "fpp read": calm, "shared write": calm, "shared read": calm}
     set_numbers(recorded, (MPIIO, "openmpi"), [100] * 3, [50] * 3, ours)
-    set_numbers(recorded, (POSIX, "openmpi"), [300] * 3, [400] * 3)
+    set_numbers(recorded, (POSIX, "openmpi"), [300] * 3, [500] * 3)
     set_numbers(recorded, (PEAK, "openmpi"), [1000, 800, 400], [240, 240, 240])
     table = make_table(load_session(recorded.report))
     share = the_row(table, MPIIO, "mpich").share("fpp", "write")
@@ -154,16 +154,16 @@ def test_a_share_is_of_the_sessions_peak(recorded: Recorded) -> None:
     assert (share.value, share.peak, share.source) == (200 / 1000, 1000, "peak test")
     read = the_row(table, POSIX, "openmpi").share("fpp", "read")
     assert read is not None
-    assert (read.value, read.source) == (400 / 600, "same job")
+    assert (read.value, read.source) == (500 / 600, "same job")
     row = the_row(table, MPIIO, "openmpi")
     assert row.share("fpp", "write") is None  # 499 beside it, of 1000
     assert percent_text(row, "fpp", "write") == "disturbed"
     assert percent_text(row, "fpp", "read") == "8"
 
 
-def test_the_peak_itself_never_exceeds_the_peak(recorded: Recorded) -> None:
-    """On a machine whose speed changes between phases by up to ten times, a POSIX case that is the
-    peak reaches at most 100 % in each of 300 sessions."""
+def test_of_two_jobs_one_at_most_exceeds_the_peak(recorded: Recorded) -> None:
+    """On a machine whose speed changes between phases by up to ten times, two POSIX jobs that are
+    the peak reach at most 100 %, but for one that beat all else by far, in each of 300 sessions."""
     chance = random.Random(29)
     session = load_session(recorded.report)
     for _ in range(300):
@@ -177,9 +177,10 @@ def test_the_peak_itself_never_exceeds_the_peak(recorded: Recorded) -> None:
                 for i in range(3)
             )  # fmt: skip
             runs.append(replace(one, result=replace(one.result, samples=samples)))
-        for row in make_table(replace(session, runs=tuple(runs))).rows:
-            shares = [row.share("fpp", way) for way in DIRECTIONS]
-            assert all(share.value <= 1 for share in shares if share)
+        rows = make_table(replace(session, runs=tuple(runs))).rows
+        for way in DIRECTIONS:
+            shares = [share.value for row in rows if (share := row.share("fpp", way))]
+            assert sum(share > 1 for share in shares) <= 1
 
 
 def test_a_row_does_not_contradict_itself(recorded: Recorded) -> None:
@@ -240,7 +241,7 @@ def test_peak_tests_that_differ_are_a_peak_that_varied(recorded: Recorded) -> No
     highest = make_table(replace(session, runs=(*session.runs, again))).highest
     run = next(run for run in session.runs if not run.is_peak)
     write, read = (highest.of(run, "fpp", way) for way in DIRECTIONS)
-    assert write and (write.value, write.source, write.varied) == (900, "peak test", 1.5)
+    assert write and (write.value, write.source, write.varied) == (600, "peak test", 1.5)
     assert read and read.varied == 1
 
 
@@ -249,9 +250,11 @@ def test_a_small_case_sets_no_peak_for_a_large_one(
     recorded: Recorded, times: float, peak: float
 ) -> None:
     """But one that only lacks a header does, in the store's query too."""
-    keep_only(recorded, (MPIIO, "openmpi"), (POSIX, "openmpi"), (PEAK, "openmpi"))
+    both = [(POSIX, stack) for stack in ("openmpi", "mpich")]
+    keep_only(recorded, (MPIIO, "openmpi"), *both, (PEAK, "openmpi"))
     set_numbers(recorded, (MPIIO, "openmpi"), [100], [100])
-    set_numbers(recorded, (POSIX, "openmpi"), [9000], [9000])
+    for one in both:
+        set_numbers(recorded, one, [9000], [9000])
     set_numbers(recorded, (PEAK, "openmpi"), [200], [200])
     size = json.loads(recorded.document(POSIX, "openmpi").read_text())["payload"]["bytes"]
     larger = {"bytes": int(times * size)}
@@ -359,7 +362,7 @@ def test_spread() -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [(0.51234, "0.51"), (9.99, "9.99"), (12.345, "12.3"), (99.94, "99.9"), (1413.7, "1414"),
-     (16384.2, "16384"), (8_938_402.0, "8.94e6"), (1.5e10, "1.50e10")],
+     (16384.2, "16384"), (172_345.6, "172346"), (8_938_402.0, "8.94e6"), (1.5e10, "1.50e10")],
 )  # fmt: skip
 def test_bandwidths_have_a_sensible_number_of_digits(value: float, text: str) -> None:
     assert bandwidth_text(value) == text
