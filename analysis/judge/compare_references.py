@@ -50,7 +50,7 @@ def _places(connection: Any, chosen: Where) -> dict[int, Place]:
     """What was reached in these sessions, by conditions, as Highest finds it in their runs."""
     ours = f"session IN (SELECT session FROM records WHERE {chosen.sql})"
     found: dict[int, Place] = defaultdict(Place)
-    for place, _, *reached in connection.execute(
+    answer = connection.execute(
         f"""SELECT hash({_PLACE}, CASE WHEN starts_with(quantity, '{PLAIN}')
                 THEN replace(quantity, '{PLAIN}', 'series_') || '_rate'
                 WHEN starts_with(quantity, 'ceiling')
@@ -67,8 +67,10 @@ def _places(connection: Any, chosen: Where) -> dict[int, Place]:
                 AND ({_RATE} OR is_peak AND quantity = 'ceiling_fpp_write'))))
         GROUP BY ALL""",
         chosen.values * 2,
-    ).fetchall():
-        found[place].reached.append(Reached(*reached))
+    )
+    while some := answer.fetchmany(10_000):  # of a million
+        for place, _, *reached in some:
+            found[place].reached.append(Reached(*reached))
     return found
 
 
