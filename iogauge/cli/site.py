@@ -59,7 +59,7 @@ def run_check(args: argparse.Namespace) -> int:
         return EXIT_NOT_VERIFIED
     systems = ", ".join(_names(found["systems"]))
     print(f"{path}: no mistake found; systems: {systems}")
-    if left := path.read_text().count("CHECK"):
+    if left := path.read_text().count("# CHECK"):
         print(f"{left} lines are still marked CHECK: correct them, and remove the word")
     return EXIT_OK
 

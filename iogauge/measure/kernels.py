@@ -86,6 +86,7 @@ def build(
         if before and str(folder) not in before.split("\n"):  # a copied checkout
             print(f"{folder} was configured elsewhere: building it anew", file=sys.stderr)
         if before != asked:
+            print(f"building iokernel in {folder}", file=sys.stderr)
             _make_empty(folder)  # CMake caches what it found
             _run(*inside, "cmake", *words)
             stamp.write_text(asked)

@@ -128,9 +128,12 @@ def test_it_renders_jobs_of_a_site_file_of_its_own(installed: Path, tmp_path: Pa
     """Tests, templates, site files and the kernels' tables come along; ReFrame finds them."""
     done = run(installed, tmp_path, "site", "new", "mine")
     assert done.returncode == 0, done.stderr
-    assert "import iogauge" in (tmp_path / "mine.py").read_text()
+    text = (tmp_path / "mine.py").read_text()
+    assert "import iogauge" in text
     done = run(installed, tmp_path, "site", "check", "mine.py")
     assert done.returncode == 0, done.stderr
+    guesses = sum("# CHECK" in line for line in text.splitlines())
+    assert f"\n{guesses} lines are still marked CHECK" in done.stdout
     words = ["-n", "S3d.*mpiio:collective", "--scale", "smoke", "--dry-run", "-o", "scripts"]
     done = run(installed, tmp_path, "run", *words)
     assert done.returncode == 0, done.stderr
