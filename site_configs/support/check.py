@@ -129,14 +129,10 @@ def of_partition(system: str, part: dict[str, Any], stacks: set[str]) -> Iterato
     extras = part.get("extras", {})
     if part["scheduler"].startswith("loadleveler") and "job_type" not in extras:
         yield f"{at}.extras.job_type: missing; expected 'parallel' or 'bluegene'"
-    yield from of_extras(f"{at}.extras", extras)
-
-
-def of_extras(at: str, extras: dict[str, Any]) -> Iterator[str]:
     if not extras.get("filesystems"):
-        yield f"{at}.filesystems: there is none, so no test can run"
+        yield f"{at}.extras.filesystems: there is none, so no test can run"
     for name, entry in extras.get("filesystems", {}).items():
-        yield from of_entry(f"{at}.filesystems.{name}", entry)
+        yield from of_entry(f"{at}.extras.filesystems.{name}", entry)
 
 
 def of_entry(at: str, entry: dict[str, Any]) -> Iterator[str]:

@@ -7,6 +7,7 @@ import os
 import platform
 import re
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,13 +25,11 @@ RELEASE = re.compile(r"[a-z]+")
 
 def own_version() -> float:
     """Debian's release here: infinity for one without a number, such as sid; 12 if none is here."""
-    try:
+    with suppress(OSError):
         system = platform.freedesktop_os_release()
-    except OSError:
-        return 12
-    if system.get("ID") != "debian":
-        return 12
-    return float(system.get("VERSION_ID", "inf"))
+        if system.get("ID") == "debian":
+            return float(system.get("VERSION_ID", "inf"))
+    return 12
 
 
 OWN = own_version()

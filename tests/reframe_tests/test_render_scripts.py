@@ -39,6 +39,17 @@ def test_scripts_for_one_partition_work_there(tmp_path: Path) -> None:
     subprocess.run(["bash", "-n", script], check=True)
 
 
+def test_a_program_whose_path_the_site_names_is_the_one_that_runs(tmp_path: Path) -> None:
+    """As in a container's image (docs/containers.md); the `iokernel` on PATH is another."""
+    code = "environ('openmpi')['extras']['iokernel'] = '/opt/image/iokernel'"
+    site = changed_site(tmp_path, f"{code}\npartition['environs'] = ['openmpi']")
+    words = ("--site", str(site), "--system", "local", "-n", "S3d%.*call=posix%", "--scale=smoke")
+    done = render(*words, "-o", str(tmp_path / "written"))
+    assert done.returncode == 0, done.stderr
+    scripts = list((tmp_path / "written").rglob("S3d*/job.sh"))
+    assert scripts and all("/opt/image/iokernel s3d " in path.read_text() for path in scripts)
+
+
 def test_what_is_not_there_is_named() -> None:
     done = render("--site", "fauts", "-n", "S3d")
     assert done.returncode == 2 and "did you mean 'faust'?" in done.stderr
