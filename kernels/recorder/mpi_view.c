@@ -98,6 +98,49 @@ static void subarray(pieces *to, const int *number, MPI_Datatype type, int64_t a
     }
 }
 
+/* One dimension of an array that is dealt out in blocks, and the process's place among `processes`. */
+typedef struct {
+    int size, block, processes, place;
+    int64_t stride;
+} dealt;
+
+/* What the process has of `n` dimensions, the slowest first. */
+static void part_of(pieces *to, const dealt *d, int n, MPI_Datatype type, int64_t at) {
+    int64_t round = (int64_t)d->processes * d->block;
+    for (int64_t i = (int64_t)d->place * d->block; i < d->size && !to->failed; i += round) {
+        int some = d->size - i < d->block ? (int)(d->size - i) : d->block;
+        if (n == 1) repeat(to, type, at + i * d->stride, some);
+        for (int k = 0; n > 1 && k < some && !to->failed; k++)
+            part_of(to, d + 1, n - 1, type, at + (i + k) * d->stride);
+    }
+}
+
+/* Processes are counted row by row, whatever the order of the array. */
+static void darray(pieces *to, const int *number, MPI_Datatype type, int64_t at) {
+    int rank = number[1], n = number[2];
+    const int *size = number + 3, *how = size + n, *argument = how + n, *processes = argument + n;
+    bool rows = processes[n] == MPI_ORDER_C;
+    int64_t stride = measure(type).extent;
+    dealt all[MAX_DIMENSIONS];
+    to->failed |= n < 1 || n > MAX_DIMENSIONS;
+    for (int i = n - 1; i >= 0 && !to->failed; i--) {
+        int p = processes[i], block = argument[i];
+        to->failed |= p < 1;
+        if (to->failed) return;
+        if (block == MPI_DISTRIBUTE_DFLT_DARG)
+            block = how[i] == MPI_DISTRIBUTE_CYCLIC ? 1 : (size[i] + p - 1) / p;
+        if (how[i] == MPI_DISTRIBUTE_NONE) block = size[i];
+        to->failed |= block < 1;
+        all[rows ? i : n - 1 - i] = (dealt){size[i], block, p, rank % p, 0};
+        rank /= p;
+    }
+    for (int i = n - 1; i >= 0 && !to->failed; i--) {
+        all[i].stride = stride;
+        stride *= all[i].size;
+    }
+    if (!to->failed) part_of(to, all, n, type, at);
+}
+
 typedef struct {
     int *number;
     MPI_Aint *place;
@@ -136,6 +179,7 @@ static void take_apart(pieces *to, const contents *c, int64_t at) {
         for (int i = 0; i < n; i++) repeat(to, c->type[i], at + c->place[i], number[1 + i]);
         break;
     case MPI_COMBINER_SUBARRAY: subarray(to, number, type, at); break;
+    case MPI_COMBINER_DARRAY: darray(to, number, type, at); break;
     default: to->failed = true;
     }
 }

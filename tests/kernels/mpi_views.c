@@ -73,9 +73,26 @@ static void arrays(void) {
     view(type);
     CHECK(MPI_Type_create_subarray(3, box, of_box, corner, MPI_ORDER_C, MPI_INT, &type));
     view(type);
-    CHECK(MPI_Type_create_darray(2, 0, 1, (int[]){8}, (int[]){MPI_DISTRIBUTE_CYCLIC}, (int[]){1}, (int[]){2},
-                                 MPI_ORDER_C, MPI_INT, &type));
+}
+
+/* Of several processes, one's part. */
+static void dealt(int rank, int n, const int *size, const int *how, const int *block, const int *grid,
+                  int order) {
+    MPI_Datatype type;
+    int processes = 1;
+    for (int i = 0; i < n; i++) processes *= grid[i];
+    CHECK(MPI_Type_create_darray(processes, rank, n, size, how, block, grid, order, MPI_INT, &type));
     view(type);
+}
+
+static void distributed_arrays(void) {
+    enum { BLOCK = MPI_DISTRIBUTE_BLOCK, CYCLIC = MPI_DISTRIBUTE_CYCLIC, WHOLE = MPI_DISTRIBUTE_NONE };
+    enum { ANY = MPI_DISTRIBUTE_DFLT_DARG };
+    dealt(0, 1, (int[]){8}, (int[]){CYCLIC}, (int[]){1}, (int[]){2}, MPI_ORDER_C);
+    dealt(1, 2, (int[]){4, 6}, (int[]){BLOCK, CYCLIC}, (int[]){ANY, 2}, (int[]){2, 2}, MPI_ORDER_C);
+    dealt(1, 2, (int[]){6, 4}, (int[]){CYCLIC, BLOCK}, (int[]){2, ANY}, (int[]){2, 2}, MPI_ORDER_FORTRAN);
+    dealt(1, 2, (int[]){2, 4}, (int[]){WHOLE, BLOCK}, (int[]){ANY, ANY}, (int[]){1, 2}, MPI_ORDER_C);
+    dealt(1, 1, (int[]){5}, (int[]){CYCLIC}, (int[]){ANY}, (int[]){2}, MPI_ORDER_C);
 }
 
 int main(int argc, char **argv) {
@@ -85,6 +102,7 @@ int main(int argc, char **argv) {
     lists();
     structure();
     arrays();
+    distributed_arrays();
     CHECK(MPI_File_close(&f));
     return MPI_Finalize();
 }
