@@ -12,6 +12,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from iogauge.analysis.darshan.raw import holds_traces
 from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, UsageError
 from iogauge.analysis.judge import faster_alternative
 from iogauge.analysis.judge.faster_alternative import Alternative
@@ -197,10 +198,11 @@ def _contest(
         return None
     below = [one.path for one in made.trace.files if one.below]
     if below:
+        other = "; trace it with libiogauge-recorder.so (docs/your-application.md)"
         print(
             "no other methods: of the program's MPI-IO calls only the POSIX calls below them are "
-            f"known, and not who owns which bytes: {plain(below[0])}; trace it with "
-            "libiogauge-recorder.so (docs/your-application.md)"
+            f"known, and not who owns which bytes: {plain(below[0])}"
+            f"{'' if holds_traces(args.trace) else other}"
         )
         return None
     extents = runner.work / f"app.{way}.extents"
