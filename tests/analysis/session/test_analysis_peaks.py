@@ -20,8 +20,8 @@ from iogauge.analysis.session.rows import make_table
 from iogauge.analysis.store.ingest import ingest
 from tests import analysis_made as made
 from tests.analysis_recorded import Json, Recorded, run_analysis, s3d
-from tools.simulate import rates
-from tools.simulate.noise import KINDS
+from tests.simulate import rates
+from tests.simulate.noise import KINDS
 
 MPIIO = s3d("mpiio:collective")
 PEAK = "Peak %fs=ram %call=posix %scale=smoke %processes=2 %flush=fsync"
