@@ -43,17 +43,24 @@ static uint64_t replay_bytes(const io_schedule *plan, uint64_t written, io_error
     return made < most ? made : most;
 }
 
-static uint64_t needed(const io_case *c, uint64_t bytes, io_error *error) {
+/* What the files take at most. Those of a repeat are removed before the next are made, and the ceilings' too,
+ * unless the run's are kept. */
+static uint64_t needed(const io_run *run, const io_report *report, io_world *world) {
+    const io_case *c = &run->what;
     double think;
-    uint64_t written = c->write ? bytes : 0;
-    if (io_moves_nothing(c)) return 0;
-    return c->pattern->schedule ? replay_bytes(c->pattern->schedule(c->state, &think), written, error)
-                                : written;
+    uint64_t written = c->write ? report->bytes : 0;
+    uint64_t beside = run->ceilings ? report->largest_share * (uint64_t)world->size * c->steps : 0;
+    if (io_has_direct(c) && beside < written) beside = written;
+    if (io_moves_nothing(c))
+        written = 0;
+    else if (c->pattern->schedule)
+        written = replay_bytes(c->pattern->schedule(c->state, &think), written, &world->error);
+    if (c->common.keep) return written + beside;
+    return written > beside ? written : beside;
 }
 
 static int check_place(const io_run *run, io_world *world, io_report *report) {
-    uint64_t need = run->space_check ? needed(&run->what, report->bytes, &world->error) : 0;
-    if (run->ceilings && run->what.common.keep) need *= 2; /* kept files are beside theirs */
+    uint64_t need = run->space_check ? needed(run, report, world) : 0;
     /* With file systems local to nodes, each needs room for its share only. */
     io_check_dir(run->what.common.dir, need / (uint64_t)world->nodes, &world->error);
     if (run->what.own_dir && !world->error.set) io_check_dir(run->what.own_dir, 0, &world->error);

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from iokernel_stacks import MOVING, How, Run, Stack
 
-SIZE, IMAGE = 8 << 20, 1 << 30
+SIZE, IMAGE, PETA = 8 << 20, 1 << 30, 1 << 50
 FULL, QUOTA = os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT)
 WORDS = ["s3d", "--grid", "64x64x64"]  # 32 MiB in a dump
 # What the libraries print by themselves when a write fails.
@@ -134,3 +134,21 @@ def test_friendly_check(full: Full) -> None:
     assert "writes 32.0 MiB, but only 8.0 MiB are free" in line
     assert "--no-space-check" in line and "reduce the data size" in line
     assert run.result()["status"] == "error"
+
+
+@pytest.mark.parametrize(
+    ("words", "rows"),
+    [
+        ("", 3), ("--keep", 3), ("--ceilings", 4), ("--ceilings --keep", 7),
+        ("--ceilings --steps 5", 20), ("--ceilings --keep --steps 5", 35),
+    ],
+)  # fmt: skip
+def test_the_check_counts_ceilings(stack: Stack, words: str, rows: int, tmp_path: Path) -> None:
+    """Of three rows one process has two, so each of the two writes as many for a ceiling. Kept
+    files stand beside them."""
+    run = stack.run(
+        "extents", "--columns", f"3x{PETA}x{PETA}", "--method", "mpiio", "--dir", str(tmp_path),
+        *words.split(), processes=2,
+    )  # fmt: skip
+    assert run.status != 0
+    assert f"the run writes {rows * 2 * PETA / 2**20:.1f} MiB, but only" in run.error(1)
