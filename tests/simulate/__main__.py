@@ -41,6 +41,17 @@ def gates(uses: int) -> Rows:
         yield noise, *found
 
 
+def corrected(uses: int) -> Rows:
+    yield "noise", *(f"{of}, {n} cases" for of in ("7 pairs", "12 sessions") for n in CASES[1:])
+    for noise in [*KINDS, SECOND_GAINS, OF_SESSIONS]:
+        found = [
+            "-" if noise not in (OF_NIGHTS if alone else [*KINDS, SECOND_GAINS]) else " / ".join(
+                map(percent, rates.false_parts(noise, n, max(uses // 10, 1), alone=alone)))
+            for alone in (False, True) for n in CASES[1:]
+        ]  # fmt: skip
+        yield noise, *found
+
+
 def power(uses: int) -> Rows:
     yield "loss", *(f"{pairs} pairs" for pairs in PAIRS)
     for loss, cases, all_lose in LOSSES:
@@ -97,6 +108,8 @@ def tuning(count: int) -> Rows:
 TABLES = {
     "False alarms of a gate, in %, without any change (at most 5; 400 uses: ±1.1), 7 pairs:":
         gates,
+    "Of the cases that `--correct bh` calls slower, not slower (at most 5) / found of those that "
+    "are, in %; a quarter lost a fifth:": corrected,
     "The sentence over all cases after one round of 44 cases, and four groups of 11, in %:":
         pooled,
     "Power of a gate, in %: finds this loss at 10 % noise, by the sign test with Holm's "

@@ -35,6 +35,15 @@ def test_so_does_a_gate_of_sessions(noise: str, cases: int, gates: int) -> None:
     assert found <= 0.05 + slack(0.05, gates)
 
 
+@pytest.mark.sampled
+@pytest.mark.parametrize("noise", [*KINDS, SECOND_GAINS])
+@pytest.mark.parametrize("cases", [20, 100])
+def test_of_what_bh_calls_slower_one_in_20_is_not(noise: str, cases: int) -> None:
+    false, found = rates.false_parts(noise, cases, 40)
+    assert false <= 0.05 + slack(0.05, 40)
+    assert noise != "3 %" or found > 0.95
+
+
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("noise", [*KINDS, SECOND_GAINS])
 def test_what_is_said_over_all_cases_is_seldom_wrong(noise: str) -> None:
