@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..darshan import raw, views
 from ..darshan.dxt import SEGMENT
+from ..darshan.header import MOST_SECONDS
 from ..darshan.raw import RawProcess
 from ..darshan.views import MARK
 from ..errors import AnalysisError
@@ -28,6 +29,7 @@ EVENT = np.dtype(
      ("sequence", "<u4"), ("kind", "<u2"), ("module", "<u2")]
 )  # fmt: skip
 NOT_KNOWN = -1
+MOST_BYTE = 2**62  # more would be damage
 
 
 @dataclass
@@ -119,6 +121,12 @@ def _of_process(
             rows["row"] = rows["sequence"] = marks["sequence"]
             rows["offset"], rows["length"] = segments["offset"], segments["length"]
             rows["start"], rows["end"] = segments["start"] + later, segments["end"] + later
+            right = (rows["start"] <= rows["end"]) & (np.abs(rows["end"]) < MOST_SECONDS)
+            if not (right & (rows["length"] >= 0) & (rows["offset"] <= MOST_BYTE)).all():
+                raise raw.BrokenTraceError(
+                    f"{traced.path}: process {process.rank}: an access at an invalid time or place "
+                    f"of {record.path}"
+                )
             if layer == MPIIO:
                 rows, said = views.places(rows, marks["at"], process, record.id)
                 traced.said += [f"{text}: {record.path}" for text in said]

@@ -131,6 +131,8 @@ def read_trace(path: Path) -> RawProcess:
         raise BrokenTraceError(f"{path}: expected a trace of version {VERSION}")
     since, after, duration, *rest = rest
     records, posix, mpiio, times, bins, modules, host, recorder, command = rest
+    if not 0 <= rank < processes:
+        raise BrokenTraceError(f"{path}: of process {rank} of {processes}")
     if modules != len(MODULES):
         raise BrokenTraceError(f"{path}: expected {len(MODULES)} modules, found {modules}")
     process = RawProcess(
@@ -162,6 +164,9 @@ def _read_events(cursor: _Cursor, process: RawProcess) -> None:
         numbers = cursor.numbers("q", 2 * pieces)
         both = tuple(zip(numbers[::2], numbers[1::2], strict=True))
         process.views.append(RawView(place, extent, size, element, both))
+    set_ = (row[1] for row in EVENT.iter_unpack(process.events) if row[6] == VIEW)
+    if lost := next((number for number in set_ if not 0 <= number < views), None):
+        raise BrokenTraceError(f"{cursor.path}: it sets view {lost} of {views}")
 
 
 def _text(padded: bytes) -> str:

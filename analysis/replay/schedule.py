@@ -16,8 +16,9 @@ from iogauge.common.files import writing_whole
 
 from ..darshan.raw import RawView
 from . import own
-from .trace import CannotReplayError
+from .trace import MODULE_OF, CannotReplayError
 
+ANEW = "make it anew with iogauge replay plan"
 MAGIC, END, FORMAT = b"IOGSCHED", b"IOGS-END", "iogauge.schedule/2"
 OPEN, CLOSE, READ, WRITE, READ_ALL, WRITE_ALL, SYNC, PHASE, VIEW, WAIT = (*range(9), 19)
 # By `form` of an access: the acts of reading and of writing.
@@ -87,6 +88,10 @@ def read_header(path: Path) -> dict[str, Any]:
     (length,) = LENGTH.unpack(data[-tail : -len(END)])
     try:
         header: dict[str, Any] = json_file.parse(data[-tail - length : -tail].decode())
-    except (json_file.Unreadable, ValueError) as error:
-        raise CannotReplayError(f"{path}: its end is damaged: {error}") from None
+        header = {**header, "gap": float(header["gap"]), "said": list(header["said"])}
+        levels = {one["level"] for one in header["files"]} - MODULE_OF.keys()
+    except (json_file.Unreadable, KeyError, TypeError, ValueError) as error:
+        raise CannotReplayError(f"{path}: its end is damaged: {error!r}; {ANEW}") from None
+    if levels:
+        raise CannotReplayError(f"{path}: a file of level {min(levels)}; {ANEW}")
     return header

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..darshan import dxt
-from ..darshan.header import read_header
+from ..darshan.header import BrokenLogError, read_header
 from ..darshan.log import VARIABLES, FileTrace, Log, read_log
 from ..darshan.raw import RawView
 from ..darshan.views import WHOLE
@@ -116,7 +116,11 @@ def load(source: Path, choice: Choice | None = None) -> Trace:
         return _of_blocks(source, *recorder_text.read(source, folder), choice)
     if source.is_dir():
         with tempfile.TemporaryDirectory() as made:
-            return _load(source, Path(made) / "trace.darshan", source, choice, own.read(source))
+            log = Path(made) / "trace.darshan"
+            try:
+                return _load(source, log, source, choice, own.read(source))
+            except BrokenLogError as error:
+                raise CannotReplayError(str(error).replace(str(log), str(source))) from None
     return _load(source, source, None, choice)
 
 

@@ -344,3 +344,17 @@ def test_appends_of_several_processes_are_refused(tmp_path: Path, by_runtime: bo
             plan.make(both, tmp_path / "s", gap=10.0)
     else:
         assert plan.make(both, tmp_path / "s", gap=10.0).conflicts
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [({"gap": "x"}, "damaged"), ({"said": None}, "damaged"), ({"files": [{}]}, "damaged"),
+     ({"files": [{"level": "tape"}]}, "a file of level tape")],
+)  # fmt: skip
+def test_a_schedule_that_no_plan_made(tmp_path: Path, change: dict[str, object], says: str) -> None:
+    """It says which file, and what to do."""
+    file = tmp_path / "s"
+    with schedule.writing(file) as writer:
+        writer.finish({"gap": 0.01, "said": [], "files": [], **change})
+    with pytest.raises(trace.CannotReplayError, match=f"{file}: .*{says}.*; make it anew with"):
+        schedule.read_header(file)
