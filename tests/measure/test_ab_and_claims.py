@@ -90,6 +90,10 @@ def test_ab_compares_its_own_rounds_and_no_other(place: Path) -> None:
     assert stored(place) - before == {"mine-0", "mine-1"}
     assert len(set(rounds(place))) == 2
     assert done.returncode == 0, done.stderr
+    assert [line for line in done.stdout.splitlines() if line.startswith("round ")] == [
+        "round 1 of 2",
+        "round 2 of 2",
+    ]
     # A job of each round: the session before would make them three.
     assert "In these 2 sessions, over " in done.stdout
 
