@@ -323,6 +323,7 @@ def published(folder: Path, row: str) -> Path:
         ("[1, 0]", "value: expected a number above zero, found 0"),
         ("[1, true]", "value: expected a number above zero, found True"),
         ("[1, fast]", "value: expected a number above zero, found 'fast'"),
+        (f"[1, {2**63}]", "is not a measurable number"),
         (f"[1, {10**30}]", "is not a measurable number"),
         (f"[1, {'9' * 5000}]", "expected YAML"),
         ('[1, "\\e[2J"]', "a control character"),

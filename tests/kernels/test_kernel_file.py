@@ -283,6 +283,14 @@ def test_a_wrong_document(openmpi: Stack, tmp_path: Path, change: Any, holds: st
     assert holds in done.stderr and "written by iogauge replay like" in done.stderr
 
 
+@pytest.mark.parametrize("name", ["", "/v", "v/", "a\nb", "a\x7fb", 256 * "v"])
+def test_a_wrong_name(openmpi: Stack, tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.like").write_text(json.dumps({**NEW, "variables": [{**ONE, "name": name}]}))
+    words = ["file", "--plan", "--method", "null", "--like", str(tmp_path / "a.like")]
+    done = openmpi.alone(*words)
+    assert done.returncode == 2 and "a variable without name" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "holds"),
     [
