@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -146,6 +147,19 @@ def test_accesses_are_those_of_the_log(name: str) -> None:
         mine = [(a["start"], a["write"], a["offset"], a["length"]) for a in accesses]
         assert sorted(mine) == sorted(expected.get(rank, [])), rank
         assert [row[0] for row in mine] == sorted(row[0] for row in mine)
+
+
+def test_calls_that_dxt_lacks_are_counted() -> None:
+    path = DATA / WITH_DXT[0] / "trace.darshan"
+    log = read_log(path, ids=True)
+    first, *rest = trace._blocks(path, path, log)
+    assert trace._missing(log, [first, *rest]) == []
+    (entry,) = (e for e in log.files if (e.module, e.path) == (first.module, log.ids[first.file]))
+    calls = sum(entry.values[name] for name in ("READS", "WRITES"))
+    assert first.module == "POSIX"
+    assert trace._missing(log, [replace(first, segments=first.segments[1:]), *rest]) == [
+        f"not replayed: 1 of {calls} calls of POSIX, which DXT lacks: {entry.path}"
+    ]
 
 
 def test_what_is_inferred_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
