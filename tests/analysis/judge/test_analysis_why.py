@@ -300,14 +300,16 @@ def test_the_command_says_it_in_words(tmp_path: Path) -> None:
 
 
 def test_why_argues_from_the_peak_of_the_session(tmp_path: Path) -> None:
-    """300 MiB/s, with 800 beside it and 1500 beside another case; and where the report is gone."""
+    """300 MiB/s, with 800 beside it and 1500 beside two others; and where the report is gone."""
     call = (s3d("mpiio:collective"), "openmpi")
-    session = made.session(tmp_path, {call: [300.0], (s3d("posix"), "openmpi"): [100.0]})
+    others = [(s3d("posix"), stack) for stack in ("openmpi", "mpich")]
+    session = made.session(tmp_path, {call: [300.0], **{key: [100.0] for key in others}})
 
     def fast(document: dict[str, Any]) -> None:
         document["samples"][0]["ceilings"]["fpp"].update(write=1500.0, read=1500.0)
 
-    session.edit_document(s3d("posix"), "openmpi", fast)
+    for other in others:
+        session.edit_document(*other, fast)
     folder = session.document(*call).parent
     assert "write: 300 MiB/s, 20 % of the peak; " in run_analysis("why", folder).stdout
     session.report.unlink()
