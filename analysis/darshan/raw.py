@@ -165,8 +165,8 @@ def _read_events(cursor: _Cursor, process: RawProcess) -> None:
         both = tuple(zip(numbers[::2], numbers[1::2], strict=True))
         process.views.append(RawView(place, extent, size, element, both))
     set_ = (row[1] for row in EVENT.iter_unpack(process.events) if row[6] == VIEW)
-    if lost := next((number for number in set_ if not 0 <= number < views), None):
-        raise BrokenTraceError(f"{cursor.path}: it sets view {lost} of {views}")
+    if lost := [number for number in set_ if not 0 <= number < views]:
+        raise BrokenTraceError(f"{cursor.path}: it sets view {lost[0]} of {views}")
 
 
 def _text(padded: bytes) -> str:

@@ -56,8 +56,8 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "rank": (lambda f: put(f, 0, trace(7, 2)), "1.trace: of process 7 of 2; copy it again"),
     "view": (
-        lambda f: put(f, 0, trace(0, 1, events=raw.EVENT.pack(1, 99, 0, 0, 0, 1, raw.VIEW, 1))),
-        "1.trace: it sets view 99 of 0; copy it again",
+        lambda f: put(f, 0, trace(0, 1, events=raw.EVENT.pack(1, 0, 0, 0, 0, 1, raw.VIEW, 1))),
+        "1.trace: it sets view 0 of 0; copy it again",
     ),
     "fifo": (fifo, "1.trace: is no file; copy it again, or trace the program anew"),
 }
