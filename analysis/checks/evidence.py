@@ -12,7 +12,7 @@ from iogauge.common.mounts import IN_MEMORY
 from iogauge.common.text import percent
 
 from ..ledger.ledger import stored_bytes
-from .arithmetic import MIB, RATE, clients
+from .arithmetic import MIB, RATE, READING, clients
 
 # How much two clocks of one machine may differ; and by how much a contained interval may seem too
 # long.
@@ -125,7 +125,7 @@ def spans_and_seconds(document: Json) -> Iterator[str]:
             if not spans or any(entry["phase"] == "series" for entry in spans):
                 continue
             room = sum(entry["end"] - entry["begin"] for entry in spans)
-            if not fits(sample[direction]["seconds"], room):
+            if not fits(sample[direction]["seconds"], room, READING * len(spans)):
                 said = f"repeat {number}, {direction}: {sample[direction]['seconds']:.6g} s"
                 yield f"{said}, but its phases were {room:.6g} s from beginning to end"
     for number, sample in enumerate(document["samples"][:-1]):
@@ -141,25 +141,28 @@ def spans_and_seconds(document: Json) -> Iterator[str]:
 def against_the_caches(document: Json, outside: Outside | None) -> Iterator[str]:
     """`dropped` means cold: no page in memory, and the data came from the device."""
     used, mount = document["used"], document["system"]["filesystem"]
-    kind = mount["type"]
+    kind, counted = mount["type"], outside and "compress" not in (mount.get("options") or "")
     if used["caches"] is None:
         return
     if (used["caches"] == "memory") != (kind in IN_MEMORY):
         yield f"caches are said to be {used['caches']!r}, but the file system is {kind}"
-    if used["caches"] != "dropped":
-        return
-    if used["resident_fraction"]:
+    cold = used["caches"] == "dropped"
+    if cold and used["resident_fraction"]:
         share = percent(used["resident_fraction"])
         yield f"caches are said to be 'dropped', but {share} of the files' pages were in memory"
-    if kind not in COUNTED or "compress" in (mount.get("options") or "") or not outside:
+    if kind not in COUNTED or not counted or not outside:
         return
     own = sum(stored_bytes(document) for sample in document["samples"] if sample["read"])
     ceilings = [one for sample in document["samples"] for one in large_ceilings(sample)]
-    beside = sum(passes for kind, passes in ceilings if kind["read"])
+    beside = ceiling_bytes(document) * sum(passes for kind, passes in ceilings if kind["read"])
     for what, wanted, found in (
         ("", own, outside.storage_read),
-        (" of the ceilings", beside * ceiling_bytes(document), outside.ceilings_read),
+        (" of the ceilings", beside, outside.ceilings_read),
     ):
-        if found is not None and wanted >= LEAST_READ and found < COLD * wanted:
+        if cold and found is not None and wanted >= LEAST_READ and found < COLD * wanted:
             few = f"of {wanted} bytes{what} only {found} were read from storage"
             yield f"caches are said to be 'dropped', but {few}"
+    said = document["summary"].get("read_fraction_fpp") and min(own, beside) >= LEAST_READ
+    warm = (outside.storage_read or 0) < own / 10
+    if said and warm and (outside.ceilings_read or 0) > COLD * beside:
+        yield "the ceilings were read from storage, and the run's files from memory"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.common.document import first_mismatch, not_started
+from iogauge.common.hints import variable
 from iogauge.common.run_folder import DOCUMENT, EXIT_STATUS
 from iogauge.common.tables import modes_with
 from iogauge.common.text import one_line
@@ -108,6 +109,9 @@ def _not_as_asked(document: dict[str, Any], expected: Expected) -> Iterator[str]
             wanted[f"asked.{name}"] = asked.get(name), right
     hints = asked.get("hints") or {}
     wanted |= {f"asked.hints.{k}": (hints.get(k), right) for k, right in expected.hints.items()}
+    for key, source in (asked.get("hints_environment") or {}).items():
+        if key in expected.hints and source not in (variable(key), "PNETCDF_HINTS"):
+            wanted[f"asked.hints_environment.{key}"] = source, None
     if expected.ours:
         wanted["program.name"] = (document["program"]["name"], OURS)
     if expected.fs_type:

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The hints that each MPI_File_open was given, those in force after the first of each direction, and the
- * representations of views. */
+ * representations of views; in the same form the process's host and, of process 0, libraries with versions.
+ */
+#include <dlfcn.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "mpi_handles.h"
 #include "paths.h"
@@ -68,12 +71,38 @@ void recorder_viewed_as(const char *form) {
     recorder_unlock();
 }
 
+static void write_library(FILE *out, const char *name, const char *version) {
+    fprintf(out, "library\t1\t%s\t", name);
+    for (; *version; version++) fputc(*version < ' ' ? ' ' : *version, out);
+    fputc('\n', out);
+}
+
+/* Asks the libraries themselves; only where a kernel has asked them, too: HDF5 starts when it is asked. */
+static void write_libraries(FILE *out) {
+    unsigned v[3];
+    char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length, (*mpi)(char *, int *) = (int (*)(char *, int *))recorder_next("PMPI_Get_library_version");
+    int (*hdf5)(unsigned *, unsigned *, unsigned *) =
+        (int (*)(unsigned *, unsigned *, unsigned *))dlsym(RTLD_DEFAULT, "H5get_libversion");
+    const char *(*pnetcdf)(void) = (const char *(*)(void))dlsym(RTLD_DEFAULT, "ncmpi_inq_libvers");
+    const char *(*netcdf)(void) = (const char *(*)(void))dlsym(RTLD_DEFAULT, "nc_inq_libvers");
+    if (!mpi(text, &length)) write_library(out, "mpi", text);
+    if (pnetcdf) write_library(out, "pnetcdf", pnetcdf());
+    if (netcdf) write_library(out, "netcdf4", netcdf());
+    if (!hdf5 || hdf5(v, v + 1, v + 2) < 0) return;
+    snprintf(text, sizeof text, "%u.%u.%u", v[0], v[1], v[2]);
+    write_library(out, "hdf5", text);
+}
+
 void recorder_write_hints(const recorder *the) {
-    char path[RECORDER_PATH];
-    if (!the->hints) return;
+    char path[RECORDER_PATH], host[256] = "";
+    if (!the->hints && (the->forked || !the->mpi)) return;
     snprintf(path, sizeof path, "%s/hints-%06d-%d", the->folder, the->rank, (int)the->pid);
     FILE *out = fopen(path, "w");
     for (const hint *h = the->hint; out && h < the->hint + the->hints; h++)
         fprintf(out, "%s\t%" PRIu64 "\t%s\t%s\n", kind_name[h->kind], h->opens, h->key, h->value);
+    gethostname(host, sizeof host - 1);
+    if (out) fprintf(out, "host\t1\thost\t%s\n", host);
+    if (out && !the->rank && !the->forked && the->plantings) write_libraries(out);
     if (!out || fclose(out)) fprintf(stderr, "iogauge recorder: %s cannot be written\n", path);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls on the paths of files: how often, of how many files, and their seconds; and each first fsync after
- * writing. Folders: how often one was read, how many entries were found, and the seconds from opening to
- * closing. Darshan's log has no removals and no folders, and does not tell a path's look-up from a
+/* Calls on the paths of the run's own files: how often, of how many files, and their seconds; and each first
+ * fsync after writing. Folders: how often one was read, how many entries were found, and the seconds from
+ * opening to closing. Darshan's log has no removals and no folders, and does not tell a path's look-up from a
  * descriptor's. */
 #include <dirent.h>
 #include <inttypes.h>
@@ -10,9 +10,10 @@
 #include "paths.h"
 #include "posix.h"
 
-static const char *const operation_name[OPERATIONS] = {"stat", "remove", "flush"};
+static const char *const operation_name[OPERATIONS] = {"stat", "remove", "flush", "create"};
 
 void recorder_operation(record *r, int operation, double seconds) {
+    if (r->kind != STORAGE_OWN) return;
     r->called[operation]++;
     recorder_state()->operation_seconds[operation] += seconds;
 }

@@ -132,6 +132,8 @@ void posix_opened(const char *path, int folder, int flags, int mode, int fd, dou
         memset(r->last_byte, 0, sizeof r->last_byte);
         if (flags & O_CREAT) r->unflushed = false;
         record_open(r, start, end);
+        if (flags & O_CREAT && !r->created) recorder_operation(r, OPERATION_CREATE, end - start);
+        if (flags & O_CREAT) r->created = true;
         recorder_storage_opened(d, flags, full);
         attach(fd, d);
         if (!d->descriptors) {
@@ -166,8 +168,7 @@ void posix_counted(int fd, int counter, double start) {
         record *r = d->file;
         bool flush = counter == POSIX_FSYNCS || counter == POSIX_FDSYNCS;
         r->counter[counter]++;
-        if (counter == POSIX_FSYNCS && r->unflushed && d->kind == STORAGE_OWN)
-            recorder_operation(r, OPERATION_FLUSH, end - start);
+        if (counter == POSIX_FSYNCS && r->unflushed) recorder_operation(r, OPERATION_FLUSH, end - start);
         if (flush) r->unflushed = false;
         /* Like Darshan, counts flushes as writing, and mmap as nothing. */
         if (flush) record_time(&r->time[F_WRITE_TIME], &r->last_end[RECORD_WRITE], start, end);

@@ -282,7 +282,10 @@ EXPORT int unlink(const char *path) {
     double end = recorder_now();
     recorder_lock();
     record *r = recorder_on() ? recorder_known(MODULE_POSIX, path) : NULL;
-    if (r) recorder_operation(r, OPERATION_REMOVE, end - start);
+    if (r) {
+        r->created = false;
+        recorder_operation(r, OPERATION_REMOVE, end - start);
+    }
     recorder_unlock();
     return result;
 }

@@ -155,7 +155,12 @@ record *recorder_record(int module, const char *path) {
         return NULL;
     }
     record **bucket = &the.bucket[record_id(clean) % RECORD_BUCKETS];
-    *r = (record){.next = *bucket, .all = the.all, .path = copy, .module = module, .last_io = NO_IO};
+    *r = (record){.next = *bucket,
+                  .all = the.all,
+                  .path = copy,
+                  .module = module,
+                  .last_io = NO_IO,
+                  .kind = (int)recorder_kind(copy)};
     if (module == MODULE_POSIX) {
         r->counter[POSIX_MEM_ALIGNMENT] = MEMORY_ALIGNMENT;
         r->counter[POSIX_FILE_ALIGNMENT] = alignment_of(clean, &r->nfs);

@@ -30,7 +30,8 @@
 
 enum { MODULE_POSIX, MODULE_MPIIO, MODULES };
 enum { RECORD_READ, RECORD_WRITE, DIRECTIONS };
-enum { OPERATION_STAT, OPERATION_REMOVE, OPERATION_FLUSH, OPERATIONS }; /* by path; fsync after writing */
+/* By path; fsync after writing; by path. */
+enum { OPERATION_STAT, OPERATION_REMOVE, OPERATION_FLUSH, OPERATION_CREATE, OPERATIONS };
 enum { NO_IO = -1 };
 
 typedef struct {
@@ -62,9 +63,9 @@ typedef struct record {
     struct record *next; /* of the same bucket */
     struct record *all;  /* of all */
     char *path;
-    int module, last_io;
-    bool locked, unflushed, nfs;
-    unsigned changes; /* by recorder_flip() */
+    int module, last_io, kind;            /* kind: storage_kind */
+    bool locked, unflushed, nfs, created; /* created: and not removed since */
+    unsigned changes;                     /* by recorder_flip() */
     int64_t called[OPERATIONS];
     int64_t counter[POSIX_COUNTERS]; /* MPI-IO has fewer */
     double time[TIME_COUNTERS];

@@ -31,6 +31,7 @@ void recorder_finish(bool complete) {
     recorder_write_hints(the);
     recorder_write_storage(the);
     recorder_write_operations(the);
+    recorder_write_durations(the);
 }
 
 static void clear_heat(recorder *the) {
@@ -56,6 +57,7 @@ static void begin_again_in_child(void) {
     memset(the->operation_seconds, 0, sizeof the->operation_seconds);
     the->folders = the->entries = 0;
     the->folder_seconds = 0;
+    memset(the->duration, 0, sizeof the->duration);
     the->pid = getpid();
     the->forked = true;
     the->shared_offsets++;

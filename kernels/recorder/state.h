@@ -14,6 +14,7 @@
 #define COMMUNICATORS 256
 #define EXPECTED 4096                  /* receives in progress, and accesses */
 #define WAITING 64                     /* queued accesses */
+#define DURATIONS 768                  /* bins of calls' durations, see durations.c */
 #define LONGEST_WAIT ((moment)1 << 28) /* about a tenth of a second: the clock's rate may change */
 
 typedef enum { STORAGE_OWN, STORAGE_CEILINGS, STORAGE_DIRECT, STORAGE_KINDS } storage_kind;
@@ -124,7 +125,8 @@ typedef struct {
     storage_use storage;
     int64_t folders, entries;
     double operation_seconds[OPERATIONS], folder_seconds;
-    atomic_bool unread[DESCRIPTORS]; /* nothing was read through it yet */
+    uint64_t duration[MODULES][DIRECTIONS][DURATIONS]; /* of calls on the run's own files */
+    atomic_bool unread[DESCRIPTORS];                   /* nothing was read through it yet */
 } recorder;
 
 /* With the lock held. */
@@ -146,7 +148,13 @@ void recorder_flip(record *file);
 /* hints.c; see mpi_handles.h */
 void recorder_write_hints(const recorder *the);
 
-/* storage.c. With the lock held: a file was opened, is about to be read for the first time, is closed. */
+/* durations.c. With the lock held: a call on one of the run's own files took so long. */
+void recorder_duration(int module, int direction, double seconds);
+void recorder_write_durations(const recorder *the);
+
+/* storage.c. Whose file is this? With the lock held: a file was opened, is about to be read for the first
+ * time, is closed. */
+storage_kind recorder_kind(const char *path);
 void recorder_storage_opened(description *d, int flags, bool full);
 void recorder_storage_reads(description *d);
 void recorder_storage_closed(description *d);

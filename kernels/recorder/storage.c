@@ -31,7 +31,7 @@ static bool ask(uint64_t *bytes) {
     return found;
 }
 
-static storage_kind kind_of(const char *path) {
+storage_kind recorder_kind(const char *path) {
     const char *name = strrchr(path, '/');
     if (name && !strncmp(name, CEILING, strlen(CEILING))) return STORAGE_CEILINGS;
     return strstr(path, DIRECT) ? STORAGE_DIRECT : STORAGE_OWN;
@@ -47,7 +47,7 @@ static void count(storage_use *use, storage_kind kind) {
 
 void recorder_storage_opened(description *d, int flags, bool full) {
     storage_use *use = &recorder_state()->storage;
-    d->kind = kind_of(d->file->path);
+    d->kind = (storage_kind)d->file->kind;
     use->slowed += d->kind != STORAGE_OWN && flags & SLOW;
     use->full += full;
     if (use->looks > MOST_LOOKS && d->kind != use->last) count(use, use->last);

@@ -17,6 +17,8 @@ HONEST = {
     ("given-read", "cb_nodes", "2"): 2,
     ("given-write", "nc_var_align_size", "64"): 2,
     ("given-read", "romio_cb_read", "enable"): 2,
+    ("given-write", "striping_unit", "1"): 2,
+    ("given-read", "striping_unit", "1"): 2,
     ("used-write", "cb_nodes", "2"): 1,
     ("used-write", "cb_buffer_size", "16777216"): 1,
 }
@@ -57,6 +59,7 @@ def test_hints_that_were_given_pass(tmp_path: Path) -> None:
         ("given-read", "cb_nodes", "hint cb_nodes=2, read: expected in at least 2 calls"),
         ("given-write", "nc_var_align_size", "hint write:nc_var_align_size=64, write: expected"),
         ("given-read", "romio_cb_read", "hint read:romio_cb_read=enable, read: expected"),
+        ("given-write", "striping_unit", "hint striping_unit=1, write: expected in at least 2"),
         ("used-write", "cb_nodes", "hint cb_nodes=2 is listed as used, but MPI did not"),
         ("used-write", "cb_buffer_size", "hint cb_buffer_size=16777216 is listed as used"),
     ],
@@ -74,7 +77,12 @@ def test_other_values_and_no_evidence_are_refused(tmp_path: Path) -> None:
     assert "cb_nodes=2" in complaints(run(), other, tmp_path)
     for path in tmp_path.iterdir():
         path.unlink()
-    assert len(list(against_the_recorder(run(), tmp_path))) == 6
+    assert len(list(against_the_recorder(run(), tmp_path))) == 8
+
+
+def test_a_hint_in_force_is_not_ignored(tmp_path: Path) -> None:
+    seen = {**HONEST, ("used-write", "striping_unit", "1"): 1}
+    assert "striping_unit is listed as ignored" in complaints(run(), seen, tmp_path)
 
 
 def test_a_call_without_mpi_io_is_not_asked(tmp_path: Path) -> None:

@@ -87,6 +87,12 @@ def test_folders_read(
     assert reason in said if reason else not said
 
 
+def test_files_that_were_created(tmp_path: Path) -> None:
+    assert not of_series("create", (8, 4), 1.9, tmp_path)
+    found = of_series("create", (8, 4), 9.0, tmp_path)
+    assert "create: took at least 9 s, but the result says 2 s" in found
+
+
 def of_series(
     what: str, calls: tuple[int, int], seconds: float, folder: Path, nodes: int = 1
 ) -> str:

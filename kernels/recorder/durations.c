@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How long the calls on the run's own files took, in bins of at most 1/16 of their value. Darshan's log has
+ * their sum and the longest. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "paths.h"
+#include "state.h"
+
+#define BITS 4 /* behind the leading one of a number of nanoseconds */
+#define EACH (1 << BITS)
+
+void recorder_duration(int module, int direction, double seconds) {
+    uint64_t ns = seconds > 0 ? (uint64_t)(seconds * 1e9) : 0;
+    int shift = ns < EACH ? 0 : 63 - BITS - __builtin_clzll(ns), bin = shift * EACH + (int)(ns >> shift);
+    recorder_state()->duration[module][direction][bin < DURATIONS ? bin : DURATIONS - 1]++;
+}
+
+/* The least number of nanoseconds in a bin. */
+static uint64_t least(int bin) {
+    return bin < EACH ? (uint64_t)bin : (uint64_t)(EACH + bin % EACH) << (bin / EACH - 1);
+}
+
+void recorder_write_durations(const recorder *the) {
+    char path[RECORDER_PATH];
+    FILE *out = NULL;
+    snprintf(path, sizeof path, "%s/durations-%06d-%d", the->folder, the->rank, (int)the->pid);
+    for (int i = 0; i < MODULES * DIRECTIONS * DURATIONS; i++) {
+        int bin = i % DURATIONS, direction = i / DURATIONS % DIRECTIONS, module = i / DURATIONS / DIRECTIONS;
+        uint64_t calls = the->duration[module][direction][bin];
+        if (!calls) continue;
+        if (!out && !(out = fopen(path, "w"))) break;
+        fprintf(out, "%d %d %" PRIu64 " %" PRIu64 "\n", module, direction, least(bin), calls);
+    }
+    if (out && fclose(out)) fprintf(stderr, "iogauge recorder: %s cannot be written\n", path);
+}
