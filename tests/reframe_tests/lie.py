@@ -18,7 +18,7 @@ ASKED = (
 class Lie:
     """`changes`: of the kernels' sources: file, text, text in its place. `call`: of the session's
     run. `witness`: in the reason of the failure. `where`: the tag of its file system; `more`:
-    options of the session. `test`: the class, in the module of the same name."""
+    options of the session. `test`: the class, in the module of the same name; `scale`: its."""
 
     changes: tuple[tuple[str, str, str], ...]
     witness: str
@@ -26,3 +26,4 @@ class Lie:
     where: str = "ram"
     more: tuple[str, ...] = ()
     test: str = "S3d"
+    scale: str = "smoke"
