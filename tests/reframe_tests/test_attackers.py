@@ -4,6 +4,7 @@ of the failure names what the lie contradicts (docs/guarantees.md)."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import zlib
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from iogauge.common.paths import KERNELS
-from iogauge.measure.kernels import STRICT, build, missing
+from iogauge.measure.kernels import STRICT, build, environ, missing
 from tests.reframe_session import reframe
 from tests.reframe_tests.fifth_lies import FIFTH_LIES
 from tests.reframe_tests.fourth_lies import FOURTH_LIES
@@ -246,10 +247,15 @@ def marks(lie: Lie) -> list[pytest.MarkDecorator]:
 
 
 def stacks(name: str, lie: Lie) -> tuple[str, ...]:
-    """What concerns MPI is told by both, another lie by one of them, as its name has it."""
+    """What concerns MPI is told by all that have the method, another lie by one of them, as its
+    name has it."""
     if STACK:
         return (STACK,)
-    return (STACKS[zlib.crc32(name.encode()) % 2],) if lie.call.startswith("posix") else STACKS
+    if lie.call.startswith("posix"):
+        return (STACKS[zlib.crc32(name.encode()) % 2],)
+    features = {one: environ(one)["features"] for one in STACKS}
+    needs = {lie.call.partition(":")[0]} & {*itertools.chain(*features.values())}
+    return tuple(one for one in STACKS if needs <= {*features[one]})
 
 
 @pytest.mark.parametrize(
