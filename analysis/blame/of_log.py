@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from ..replay.phases import GAP, Phases, find
+from ..replay.trace import DATA_SETS, Choice, Trace, load
 from ..replay.trace import POSIX as POSIX_CALLS
-from ..replay.trace import Choice, Trace, load
 from .accesses import ACCESS, MPIIO, POSIX, WRITE, Traced
 
 CALLS = ["read", "write"]
@@ -24,7 +24,7 @@ def of_log(path: Path) -> tuple[Traced, Phases]:
         tables.append(_table(above, MPIIO, files))
     traced = Traced(
         path, files, list(CALLS), hosts, np.concatenate(tables), None,
-        unsure=None, said=[text for text in below.said if not text.startswith(BELOW)],
+        unsure=None, said=[text for text in below.said if not text.startswith((BELOW, DATA_SETS))],
     )  # fmt: skip
     traced.said += [
         f"only the POSIX calls are judged: {text.removeprefix(BELOW)}"

@@ -116,7 +116,7 @@ def _processes(document: Json, folder: Path) -> Iterator[str]:
     if any(one.full for one in found):
         yield "a file had data before it was created"
     system, queues = document["system"], [s.get("queue") or {} for s in document["samples"]]
-    said = max(document["memory"]["peak_rss"], *(one.get("peak_rss", 0) for one in queues))
+    said = max(document["memory"]["peak_rss"], 0, *(one.get("peak_rss", 0) for one in queues))
     peak = max((one.peak for one in found), default=0)
     if peak > said:
         yield f"memory.peak_rss is {said}, but a process had {peak} before the end"

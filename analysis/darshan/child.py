@@ -78,9 +78,11 @@ def read(
         elif name in DXT and segments:
             from . import dxt  # here: numpy is slow to load
 
-            blocks = list(dxt.blocks(header, name, module.version, job.processes))
-            found["segments"] += [_segments(block, names) for block in blocks]
-            found["notes"] += dxt.say(blocks)
+            set_back = 0
+            for block in dxt.blocks(header, name, module.version, job.processes):
+                found["segments"].append(_segments(block, names))
+                set_back += block.set_back
+            found["notes"] += dxt.say(set_back)
     return found
 
 

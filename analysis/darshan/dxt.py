@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The single accesses of a Darshan log (DXT) as arrays, in parts: a log may hold 10^7."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -94,10 +94,7 @@ def _checked(
     return Block(DXT[name], file, rank, writes, whole, host, set_back)
 
 
-def say(found: Iterable[Block]) -> list[str]:
-    """What is uncertain about them."""
-    n = sum(block.set_back for block in found)
-    said = (
-        f"{n} accesses end before they begin: a clock was set back, and their order is not certain"
-    )
-    return [said] if n else []
+def say(set_back: int) -> list[str]:
+    """What is uncertain about blocks that have so many."""
+    said = f"accesses that end before they begin: {set_back}; a clock was set back"
+    return [f"{said}, and their order is not certain"] if set_back else []

@@ -81,7 +81,10 @@ Side = tuple[str, list[Any]]  # which runs, as SQL with its values
 
 
 def condition(connection: duckdb.DuckDBPyConnection, by: str, word: str) -> Side:
-    return session_condition(connection, word) if by == "session" else keys_condition({by: word})
+    if by == "session":
+        return session_condition(connection, word)
+    exact = Where("true").key(by, [word])  # two names of a file system's type are two sides
+    return exact.sql, exact.values
 
 
 def interrupted(

@@ -26,6 +26,7 @@ READ, WRITE = 0, 1
 # Not program data: what Darshan's runtime leaves out by default, and helper files of libraries.
 NOT_DATA = ("/dev/", "/proc/", "/sys/", "/etc/", "/usr/", "/lib", "/bin/", "/boot/", "/sbin/")
 HELPERS = re.compile(r"\.locktest\.|_cid-\d+-\d+\.sm$|\.shfp\.[\d.]+$")
+DATA_SETS = "data sets, replayed by the calls below them: "
 STREAMS = ("<STDIN>", "<STDOUT>", "<STDERR>")
 ROOM = (
     "DARSHAN_CONFIG_PATH=FILE with the lines MODMEM 256 and MAX_RECORDS 100000 DXT_POSIX,DXT_MPIIO"
@@ -136,7 +137,7 @@ def _load(
         blocks = synthesise.blocks(source, log, set(names))
     else:
         blocks = _blocks(source, path, log)
-    said = [synthesise.SAID] if made_up else dxt.say(blocks)
+    said = [synthesise.SAID] if made_up else dxt.say(sum(block.set_back for block in blocks))
     said += [f"the log is truncated: {name} is not whole" for name in read_header(path).cut]
     return _of_blocks(source, log, blocks, said, choice, made_up, calls)
 
@@ -244,8 +245,8 @@ def _missing(log: Log, blocks: Sequence[dxt.Block]) -> list[str]:
     said += log.notes
     if sets := [entry for entry in log.files if entry.module in VARIABLES]:
         said.append(
-            f"replayed by the calls below them: {len(sets)} data sets, of which the log has "
-            "counters and no call (iogauge trace lists them)"
+            f"{DATA_SETS}{len(sets)}, of which the log has counters and no call (iogauge trace "
+            "lists them)"
         )
     kept: dict[tuple[str, str], int] = defaultdict(int)
     for block in blocks:

@@ -30,9 +30,12 @@ def _stat(process: int | str) -> list[str]:
 
 
 def waiting_signals(process: int) -> set[int]:
-    """Those that it has got but blocks."""
-    text = (PROC / str(process) / "status").read_text(errors="replace")
-    mask = int(re.findall(r"^ShdPnd:\s*(\w+)", text, re.MULTILINE)[0], 16)
+    """Those that it has got but blocks; none if the system does not say."""
+    text = ""
+    with suppress(OSError):
+        text = (PROC / str(process) / "status").read_text(errors="replace")
+    found = re.search(r"^ShdPnd:\s*(\w+)", text, re.MULTILINE)
+    mask = int(found[1], 16) if found else 0
     return {number for number in signal.valid_signals() if mask >> (number - 1) & 1}
 
 

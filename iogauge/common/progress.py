@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Progress of a command on stderr: a bar on a terminal, a line every ten seconds elsewhere."""
 
+import signal
 import sys
 import time
 from collections import deque
@@ -39,7 +40,12 @@ class Bar:
         )  # fmt: skip
 
     def __enter__(self) -> "Bar":
-        self.bar.start()
+        # The thread that draws takes no signal: which ones wait is known of the main thread only.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        try:
+            self.bar.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         self.bar.console.show_cursor(True)  # a killed command leaves the terminal as it was
         return self
 

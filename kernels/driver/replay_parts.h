@@ -69,7 +69,7 @@ typedef struct {
     uint64_t room, batch, memory_bytes;
     io_held *held;
     uint64_t nheld, held_room, hold;  /* `hold`: bytes to read before they are verified; 0: each batch is */
-    uint64_t held_bytes, held_memory; /* `held_memory`: at the begin of the memory */
+    uint64_t held_bytes, held_memory; /* `held_memory`: at the beginning of the memory */
     io_file file;                     /* of the last access, for messages */
     uint64_t named;                   /* the number of that file, from 1 on */
     io_pace pace;

@@ -19,7 +19,7 @@ typedef struct {
     int direction;
     char path[IO_MAX_PATH];
     double began, paused; /* start on the step's clock; seconds during which that clock was stopped, */
-    double stood;         /* and at the begin of the phase */
+    double stood;         /* and at the beginning of the phase */
     bool shared;          /* a file of all processes */
     io_part *held;        /* read, and not yet verified: so many parts, with room for more, and bytes */
     size_t nheld, held_room;

@@ -55,7 +55,8 @@ def run(
         "PYTHONPATH": f"{hidden or installed}:{installed}",
         "PYTHONSAFEPATH": "1",
     }
-    environment.pop("IOGAUGE_OUTPUT", None)
+    for name in ("IOGAUGE_OUTPUT", "IOGAUGE_TEMPLATES", "IOGAUGE_REFERENCES"):
+        environment.pop(name, None)
     environment["XDG_CACHE_HOME"] = str(installed.parent / "cache")
     environment["IOGAUGE_NO_LOCK"] = "1"  # nothing is measured
     return subprocess.run(

@@ -44,11 +44,18 @@ class Hopeful(Templated):
         super().__init__()
         self._cancel_reasons = HopelessReasons(self._cancel_reasons)  # type: ignore[has-type]
 
-    def _cancel_if_blocked(self, jobs: list[Any], *reasons: Any) -> None:
+    def _cancel_if_blocked(self, jobs: Any, *reasons: Any) -> None:
+        """`jobs`: a single one in ReFrame 4.9."""
+        several = hasattr(jobs, "__iter__")
         for old in (False, True):
             self._cancel_reasons.of_old_jobs = old
-            these = [job for job in jobs if (time.time() - job.submit_time >= command.HELD) == old]
-            super()._cancel_if_blocked(these, *reasons)  # type: ignore[misc]
+            these = [
+                job
+                for job in (jobs if several else [jobs])
+                if (time.time() - job.submit_time >= command.HELD) == old
+            ]
+            if these:
+                super()._cancel_if_blocked(these if several else jobs, *reasons)  # type: ignore[misc]
 
 
 @registry.scheduler("slurm.j2")
