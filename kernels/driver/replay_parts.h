@@ -25,7 +25,7 @@ typedef struct {
     MPI_Request request;
 } io_later;
 
-/* What was read from storage, and is verified later (replay_held.c). `alone`: in memory of its own. */
+/* What was read from storage, and is verified later (replay_held.c). `alone`: in separate memory. */
 typedef struct {
     const io_act *act;
     uint64_t offset;
