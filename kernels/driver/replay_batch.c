@@ -72,8 +72,9 @@ static bool has_room(const io_replaying *r, const io_act *act, uint64_t used) {
  * and flushes files. Advances the position. */
 int io_replay_batch(io_replaying *r, io_logged *l, io_replay_place *at, bool acting,
                     io_replay_visitor *each) {
-    int status = 0;
-    uint64_t used = 0, before = r->held_memory;
+    bool makes = each == io_replay_make_data;
+    int status = makes && io_replay_has_enough(r) ? io_replay_check_held(r) : 0;
+    uint64_t used = 0, before = r->held_memory; /* the same until the batch is verified */
     bool ended = false;
     for (; !status && !ended && io_replay_in_phase(l, at); at->act++, at->call = 0) {
         const io_act *act = &l->acts[at->act];

@@ -4,6 +4,8 @@
 
 #include "driver/replay_parts.h"
 
+bool io_replay_has_enough(const io_replaying *r) { return r->nheld && r->held_bytes >= r->hold; }
+
 int io_replay_check_held(io_replaying *r) {
     char *buffer = r->buffer;
     int status = 0;
@@ -19,6 +21,8 @@ int io_replay_check_held(io_replaying *r) {
     return status;
 }
 
+/* One `alone` ends within a batch, whose calls have their data behind what was held when it was made: the
+ * next batch verifies. */
 static int hold(io_replaying *r, const io_act *act, uint64_t offset, bool alone) {
     if (r->nheld == r->held_room) {
         uint64_t room = 2 * r->held_room + 64;
@@ -30,7 +34,7 @@ static int hold(io_replaying *r, const io_act *act, uint64_t offset, bool alone)
     r->held[r->nheld++] = (io_held){act, offset, r->buffer, alone};
     r->held_bytes += act->length;
     if (!alone) r->held_memory = (uint64_t)(r->buffer - r->memory) + act->length;
-    return r->held_bytes < r->hold ? 0 : io_replay_check_held(r);
+    return alone || !io_replay_has_enough(r) ? 0 : io_replay_check_held(r);
 }
 
 int io_replay_verify(io_replaying *r, const io_act *act, uint64_t offset, bool alone) {

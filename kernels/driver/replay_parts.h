@@ -116,6 +116,8 @@ int io_replay_batch(io_replaying *r, io_logged *l, io_replay_place *at, bool act
 /* replay_held.c. Verifies an access whose data is in the buffer, or holds it. `alone`: and frees the buffer.
  */
 int io_replay_verify(io_replaying *r, const io_act *act, uint64_t offset, bool alone);
+/* Is enough held for verifying it? Not while a batch has data in memory, unless it is being verified. */
+bool io_replay_has_enough(const io_replaying *r);
 int io_replay_check_held(io_replaying *r);
 
 /* replay_step.c. `made`: the data of the first batch has been generated. */

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from iokernel_stacks import Stack
-from test_kernel_replay import CLOSED, Act, write
+from test_kernel_replay import CLOSED, MET, Act, write
 
 from iogauge.analysis.replay import own, schedule
 from iogauge.analysis.replay.schedule import OPEN, READ, READ_ALL, WAIT
@@ -123,3 +123,28 @@ def test_reads_from_storage_are_verified_together(
     assert f"96 of {size} elements are wrong" in done.stderr
     # The first process to end may take the other one down.
     assert set(told.read_text().splitlines()) == {f"{most} turns, 48 reads, 48 of them asked"}
+
+
+@pytest.mark.parametrize("buffer", ["reused", "whole"])
+def test_waits_leave_what_a_batch_has_read_in_its_place(
+    stack: Stack, buffer: str, tmp_path: Path
+) -> None:
+    """A read is held; the next batch reads before waits that make it 32 MiB."""
+    each: list[list[Act]] = []
+    for rank in range(2):
+        places = iter(range(33 * MIB * rank, 33 * MIB * (rank + 1), MIB))
+        log: list[Act] = [(OPEN, 0, 0, 0, 0, 0)]
+        for laters, before in ((15, 0), (16, 15)):
+            log.append((READ, 0, next(places), MIB, 0, 1))
+            for i in range(before, before + laters):
+                log += [(LATER, 0, next(places), MIB, 0, 1), (WAIT, 0, i, 0, 0, 1)]
+            log.append(CLOSED if before else MET)
+        each.append(log)
+    size = 66 * MIB
+    one = {"name": "a.bin", "level": "mpiio-alone", "extent": size, "read": True, "written": False}
+    file = write(
+        tmp_path / "s", each, size, before=[(0, 0, size)], files=[one], buffer=buffer
+    )  # fmt: skip
+    words = ["replay", "--schedule", str(file), "--dir", str(tmp_path), "--drop-caches"]
+    document = stack.run(*words, document=tmp_path / "r.json").good()
+    assert document["verification"]["bytes"] == size
