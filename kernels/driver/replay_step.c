@@ -16,7 +16,7 @@ static void count_movers(io_replaying *r, const io_logged *l) {
 
 /* Does any process have more than one batch of independent calls in this phase, to a shared file, or where
  * some call is collective? Others generate their data off the clock between these, so all have to be in step.
- * Not with calls that end later, in no known order. */
+ * Not with calls that end later, in no known order. Data is made after this. */
 bool io_replay_must_be_in_step(io_replaying *r) {
     const io_logged *l = r->logged;
     enum { CANNOT, SHARED, APART, COLLECTIVE, VALUES };
@@ -35,6 +35,8 @@ bool io_replay_must_be_in_step(io_replaying *r) {
         mine[CANNOT] |= io_act_is[act->kind].later || act->kind == IO_ACT_WAIT;
         mine[CANNOT] |= collective && r->users[act->file] != r->session->world->size;
     }
+    /* It is one batch if it fits in memory, whatever is held there. */
+    if (bytes <= r->batch && bytes + r->held_memory > r->batch) io_replay_check_held(r);
     if (calls < 2 || bytes <= r->batch) mine[SHARED] = mine[APART] = 0;
     MPI_Allreduce(mine, all, VALUES, MPI_INT, MPI_MAX, r->session->world->comm);
     return !all[CANNOT] && (all[SHARED] || (all[APART] && all[COLLECTIVE]));
