@@ -19,10 +19,7 @@
 #define POISON 0xA5 /* fills the buffer before reading, to detect reads that move nothing */
 #define NEXT_REPEAT 0x9FB21C651E98DF25u /* odd: seeds of different repeats differ */
 #define PIECE ((uint64_t)1 << 20) /* bytes moved through a reused buffer by a call, unless it needs more */
-/* Read from storage before the clock stops to verify it: meanwhile the kernel reads ahead, some MiB. */
-#define HELD ((uint64_t)32 << 20)
-#define MOST_HELD 4096           /* parts */
-#define ALIGNED ((uint64_t)4096) /* pieces in the buffer, for direct I/O */
+#define ALIGNED ((uint64_t)4096)  /* pieces in the buffer, for direct I/O */
 
 double io_step_clock(const io_step *f) { return io_monotonic_seconds() - f->paused; }
 
@@ -153,7 +150,7 @@ static int place_piece(io_step *f, io_part *parts, int n, uint64_t bytes) {
     bool many = f->direction == IO_READING && s->what->drop_caches && f->files == 1;
     uint64_t room = many ? s->buffer_bytes : bytes;
     double began = io_monotonic_seconds();
-    bool full = f->held_bytes + bytes > room || f->nheld + (size_t)n > MOST_HELD;
+    bool full = f->held_bytes + bytes > room || f->nheld + (size_t)n > IO_MOST_HELD;
     int status = full ? verify_held(f) : 0;
     if (!f->held_bytes && io_step_verifies(f) && f->direction == IO_READING)
         memset(s->buffer, POISON, room > bytes ? room : bytes);
@@ -302,7 +299,7 @@ int io_buffer_bytes(const io_case *c, uint64_t owner, uint64_t *most, io_error *
         }
     }
     free(parts);
-    uint64_t all = c->pattern->bytes(c->state, owner), held = all < HELD ? all : HELD;
+    uint64_t all = c->pattern->bytes(c->state, owner), held = all < IO_HELD ? all : IO_HELD;
     if (c->read && c->verify && c->drop_caches && held > *most) *most = held;
     return 0;
 }

@@ -5,6 +5,10 @@
 
 #include "driver/step.h"
 
+/* Read from storage before the clock stops to verify it: meanwhile the kernel reads ahead, some MiB. */
+#define IO_HELD ((uint64_t)32 << 20)
+#define IO_MOST_HELD 4096 /* parts, or calls of a replay */
+
 /* Buffer size that a process needs for an owner's data. */
 int io_buffer_bytes(const io_case *what, uint64_t owner, uint64_t *bytes, io_error *error);
 

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "driver/evidence.h"
+#include "driver/move.h"
 #include "driver/pulse.h"
 #include "driver/replay_parts.h"
 #include "driver/run_files.h"
@@ -35,8 +36,7 @@ const io_method io_method_as_logged = {
 #define NANO 1e-9
 /* Amount of data generated before a batch of calls: larger than any cache. */
 #define BATCH ((uint64_t)64 << 20)
-#define HELD ((uint64_t)32 << 20) /* as in move.c */
-#define MAX_SLEEP 1.0             /* seconds: a sleeping process must show progress */
+#define MAX_SLEEP 1.0 /* seconds: a sleeping process must show progress */
 
 /* Sleeps until the time when the recorded program continued. */
 static void sleep_until(const io_replaying *r, double end) {
@@ -133,7 +133,7 @@ static int start(io_replaying *r, io_session *s) {
             if (l->acts[k].kind != IO_ACT_PHASE && l->acts[k].length > r->room) r->room = l->acts[k].length;
     }
     r->batch = c->reuse ? 0 : BATCH;
-    r->hold = c->drop_caches ? HELD : 0;
+    r->hold = c->drop_caches ? IO_HELD : 0;
     r->memory_bytes = r->room > r->batch ? r->room : r->batch;
     if (r->memory_bytes < r->hold) r->memory_bytes = r->hold;
     r->buffer = r->memory = malloc(r->memory_bytes);

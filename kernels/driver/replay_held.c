@@ -2,9 +2,12 @@
 /* When data is verified: what was read from storage not at once, as the kernel reads ahead meanwhile. */
 #include <stdlib.h>
 
+#include "driver/move.h"
 #include "driver/replay_parts.h"
 
-bool io_replay_has_enough(const io_replaying *r) { return r->nheld && r->held_bytes >= r->hold; }
+bool io_replay_has_enough(const io_replaying *r) {
+    return r->nheld >= IO_MOST_HELD || (r->nheld && r->held_bytes >= r->hold);
+}
 
 int io_replay_check_held(io_replaying *r) {
     char *buffer = r->buffer;

@@ -149,6 +149,15 @@ def test_what_is_held_does_not_split_a_phase(stack: Stack, tmp_path: Path) -> No
     assert found == {"20 80 of 80 reads, 80 asked"}
 
 
+def test_not_more_than_4096_reads_are_held(stack: Stack, tmp_path: Path) -> None:
+    phases = [[(READ, 0, 3000 * i, 3, 3, 1000), MET] for i in range(6)]
+    log = [(OPEN, 0, 0, 0, 0, 0), *(act for phase in phases for act in phase), CLOSED]
+    other = [MET] * 6
+    found = turns(stack, tmp_path, [log, other], "posix", 18000, 3, buffer="reused")
+    # Some wrong bytes are those from before the run, and are not asked of.
+    assert {line.split(",")[0] for line in found} == {"5000 6000 of 6000 reads"}
+
+
 @pytest.mark.parametrize("buffer", ["reused", "whole"])
 def test_waits_leave_what_a_batch_has_read_in_its_place(
     stack: Stack, buffer: str, tmp_path: Path
