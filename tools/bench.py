@@ -68,7 +68,7 @@ def of_ior(text: str) -> Figures:
     return {
         name: median(float(one["bwMiB"]) for one in found if one["access"] == name)
         for name in OPENS
-    }  # fmt: skip
+    }
 
 
 def of_s3d(text: str) -> Figures:
@@ -159,10 +159,11 @@ def cases(stack: Stack, processes: int, size: int, on_disk: bool) -> Iterator[Co
             more += " -O summaryFormat=JSON -O summaryFile={}/summary"
             own = f"ior {words} --buffer reused --json {{}}/summary"
             yield Comparison(
-                "ior", f"{call[3:]}, {'block' if transfer == block else '1m'}",
+                "ior",
+                f"{call[3:]}, {'block' if transfer == block else '1m'}",
                 Side(program, of_iokernel, own, "summary"),
                 Side(ior, of_ior, words + more, "summary"),
-            )  # fmt: skip
+            )
     if s3d_io := upstream("S3D_IO", library):
         procs = near_cubic(processes)
         side = int((size / POINT) ** (1 / 3))
@@ -177,11 +178,13 @@ def cases(stack: Stack, processes: int, size: int, on_disk: bool) -> Iterator[Co
             words = f"cgns-unstructured --method cgns --mode {mode} --elements {elements}"
             file = f"timing_{processes:06}_{name}.dat"
             yield Comparison(
-                "benchmark_hdf5", mode,
+                "benchmark_hdf5",
+                mode,
                 Side(program, of_mesh, f"{words} --dir {{}} --json {{}}/result", "result"),
-                Side(benchmark, of_benchmark_hdf5, f"-nelem {elements} {option}", file,
-                     "env -C {}"),
-            )  # fmt: skip
+                Side(
+                    benchmark, of_benchmark_hdf5, f"-nelem {elements} {option}", file, "env -C {}"
+                ),
+            )
     # In memory, where its share of a call is largest.
     for transfer, total in () if on_disk else ((MIB, 2 * size), (4096, size // 2)):
         words = f"ior -t {transfer} -b {total // processes // MIB * MIB} --method posix-shared"
@@ -221,16 +224,19 @@ def rows(head: list[str], found: list[list[Figures]]) -> Iterator[str]:
 
 def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m tools.bench", description=__doc__,
+        prog="python -m tools.bench",
+        description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     parser.add_argument("--pairs", type=int, default=7, help="of each row (7)")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--size", type=int, default=128, metavar="MIB", help="in all (128)")
     parser.add_argument("--only", default="", help="rows that have this text, such as recorder")
     options = parser.parse_args(words)
-    print(f"{options.processes} processes, {options.size} MiB, {options.pairs} pairs, "
-          f"load {os.getloadavg()[0]:.2f}")  # fmt: skip
+    print(
+        f"{options.processes} processes, {options.size} MiB, {options.pairs} pairs, "
+        f"load {os.getloadavg()[0]:.2f}"
+    )
     print("| program | call | stack | fs | figure | ours | other | ratio | interval | verdict |")
     print("|" + " --- |" * 10)
     failed = False

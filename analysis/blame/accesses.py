@@ -20,14 +20,32 @@ READ, WRITE = 0, 1
 # `row`: the same for all pieces of one call. `sequence`: within its process. `at`: where the call
 # begins; a piece may start later.
 ACCESS = np.dtype(
-    [("file", "<i4"), ("process", "<i4"), ("layer", "u1"), ("write", "u1"), ("call", "<i4"),
-     ("row", "<i8"), ("sequence", "<i8"), ("offset", "<i8"), ("length", "<i8"), ("start", "<f8"),
-     ("end", "<f8")]
-)  # fmt: skip
+    [
+        ("file", "<i4"),
+        ("process", "<i4"),
+        ("layer", "u1"),
+        ("write", "u1"),
+        ("call", "<i4"),
+        ("row", "<i8"),
+        ("sequence", "<i8"),
+        ("offset", "<i8"),
+        ("length", "<i8"),
+        ("start", "<f8"),
+        ("end", "<f8"),
+    ]
+)
 EVENT = np.dtype(
-    [("file", "<u8"), ("a", "<i8"), ("b", "<i8"), ("start", "<f8"), ("end", "<f8"),
-     ("sequence", "<u4"), ("kind", "<u2"), ("module", "<u2")]
-)  # fmt: skip
+    [
+        ("file", "<u8"),
+        ("a", "<i8"),
+        ("b", "<i8"),
+        ("start", "<f8"),
+        ("end", "<f8"),
+        ("sequence", "<u4"),
+        ("kind", "<u2"),
+        ("module", "<u2"),
+    ]
+)
 NOT_KNOWN = -1
 MOST_BYTE = 2**62  # more would be damage
 

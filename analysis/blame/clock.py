@@ -41,9 +41,11 @@ def share(traced: Traced) -> None:
 
 
 def _bounds(
-    start: NDArray[np.float64], end: NDArray[np.float64], one: NDArray[np.bool_],
+    start: NDArray[np.float64],
+    end: NDArray[np.float64],
+    one: NDArray[np.bool_],
     other: NDArray[np.bool_],
-) -> tuple[float, float]:  # fmt: skip
+) -> tuple[float, float]:
     """The range of the other node's clock offset."""
     high = (end[other].min(axis=0) - start[one].max(axis=0)).min()
     low = (start[other].max(axis=0) - end[one].min(axis=0)).max()

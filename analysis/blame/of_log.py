@@ -23,9 +23,15 @@ def of_log(path: Path) -> tuple[Traced, Phases]:
     if any(one.level != POSIX_CALLS for one in above.files):
         tables.append(_table(above, MPIIO, files))
     traced = Traced(
-        path, files, list(CALLS), hosts, np.concatenate(tables), None,
-        unsure=None, said=[text for text in below.said if not text.startswith((BELOW, DATA_SETS))],
-    )  # fmt: skip
+        path,
+        files,
+        list(CALLS),
+        hosts,
+        np.concatenate(tables),
+        None,
+        unsure=None,
+        said=[text for text in below.said if not text.startswith((BELOW, DATA_SETS))],
+    )
     traced.said += [
         f"only the POSIX calls are judged: {text.removeprefix(BELOW)}"
         for text in above.said

@@ -102,9 +102,15 @@ def of_phases(traced: Traced, phases: Phases) -> Order:
     n = len(traced.accesses)
     phase = phases.of(traced.accesses)
     return Order(
-        phase, phase, phase, phase, np.zeros(n, np.uint8), np.full(n, -1),
-        np.full(n, -1), np.zeros(n, bool),
-    )  # fmt: skip
+        phase,
+        phase,
+        phase,
+        phase,
+        np.zeros(n, np.uint8),
+        np.full(n, -1),
+        np.full(n, -1),
+        np.zeros(n, bool),
+    )
 
 
 def of_events(traced: Traced) -> Order:
@@ -114,9 +120,15 @@ def of_events(traced: Traced) -> Order:
     rows, n = traced.accesses, len(traced.accesses)
     first, last = np.zeros(n, np.int64), np.zeros(n, np.int64)
     order = Order(
-        first, last, first.copy(), first.copy(), np.zeros(n, np.uint8), np.full(n, -1),
-        np.full(n, -1), np.zeros(n, bool),
-    )  # fmt: skip
+        first,
+        last,
+        first.copy(),
+        first.copy(),
+        np.zeros(n, np.uint8),
+        np.full(n, -1),
+        np.full(n, -1),
+        np.zeros(n, bool),
+    )
     for rank, events in enumerate(traced.events):
         mine = np.flatnonzero(rows["process"] == rank)
         met = events[np.isin(events["kind"], ORDERING)]
@@ -213,9 +225,12 @@ def _flushed(about: NDArray[np.void]) -> Numbers:
 
 
 def _flushes(
-    order: Order, mine: Numbers, about: NDArray[np.void], met: NDArray[np.void],
+    order: Order,
+    mine: Numbers,
+    about: NDArray[np.void],
+    met: NDArray[np.void],
     rows: NDArray[np.void],
-) -> None:  # fmt: skip
+) -> None:
     """Extend accesses above MPI-IO to the surrounding syncs."""
     flush = _flushed(about)
     sequence = rows["sequence"][mine]

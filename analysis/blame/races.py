@@ -44,9 +44,13 @@ class Races:
 
     def take(self, which: NDArray[np.bool_] | Numbers) -> "Races":
         return Races(
-            self.kind[which], self.a[which], self.b[which], self.read[which], self.low[which],
+            self.kind[which],
+            self.a[which],
+            self.b[which],
+            self.read[which],
+            self.low[which],
             self.high[which],
-        )  # fmt: skip
+        )
 
 
 @dataclass

@@ -44,8 +44,12 @@ def pairs(traced: Traced, order: Order, most: int = MOST_KEPT) -> Pairs:
             return _joined(found, most, whole=False)
         to = max(at + 1, int(np.searchsorted(done, before + AT_ONCE, side="right")))
         one = np.repeat(np.arange(at, to), meets[at:to])
-        other = one + 1 + np.arange(len(one)) - np.repeat(done[at:to] - meets[at:to] - before,
-                                                           meets[at:to])  # fmt: skip
+        other = (
+            one
+            + 1
+            + np.arange(len(one))
+            - np.repeat(done[at:to] - meets[at:to] - before, meets[at:to])
+        )
         a, b = which[one], which[other]
         different = rank[a] != rank[b]
         different &= (rows["write"][a] | rows["write"][b]) != 0

@@ -49,8 +49,9 @@ def extract(path: Path, folder: Path) -> list[str]:
                 if entry.name in names:
                     raise BadBundleError(f"{path}: {entry.name} appears twice")
                 if len(names) >= MOST_FILES or total > MOST_BYTES:
-                    raise BadBundleError(f"{path}: more than {MOST_FILES} files or {MOST_BYTES} "
-                                         "bytes")  # fmt: skip
+                    raise BadBundleError(
+                        f"{path}: more than {MOST_FILES} files or {MOST_BYTES} bytes"
+                    )
                 names[entry.name] = None
                 _copy(path, source, entry, folder / entry.name)
             rest = source.read(tarfile.RECORDSIZE + 1)

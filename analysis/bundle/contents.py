@@ -29,8 +29,17 @@ RUNS, SITES, LOCKS = "runs", "sites", "locks"
 # A placeholder path in the report: files are found beside the report instead.
 PLACE = "/iogauge-bundle"
 _FOLDER = re.compile(rf"{PLACE}/{RUNS}/\d{{4,6}}")
-_OF_A_RUN = (DOCUMENT, TRACE, LEDGER, CASE, EXIT_STATUS, JOB_SCRIPT, "rfm_job.out", "rfm_job.err",
-             "ior.json")  # fmt: skip
+_OF_A_RUN = (
+    DOCUMENT,
+    TRACE,
+    LEDGER,
+    CASE,
+    EXIT_STATUS,
+    JOB_SCRIPT,
+    "rfm_job.out",
+    "rfm_job.err",
+    "ior.json",
+)
 # For a Spack stack, and for a test with several programs.
 _MORE = ("*.lock", "result-*.json")
 _LIBRARIES = ("reframe-hpc", "numpy", "duckdb", "darshan")

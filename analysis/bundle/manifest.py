@@ -68,9 +68,17 @@ def signer(folder: Path, allowed: Path) -> tuple[str, str]:
     if found.returncode or not names[0]:
         return "", f"not signed by anybody in {allowed}"
     checked = _keygen(
-        "verify", "-f", str(allowed), "-I", names[0], "-n", NAMESPACE, "-s", str(signature),
+        "verify",
+        "-f",
+        str(allowed),
+        "-I",
+        names[0],
+        "-n",
+        NAMESPACE,
+        "-s",
+        str(signature),
         given=(folder / MANIFEST).read_bytes(),
-    )  # fmt: skip
+    )
     if checked.returncode:
         return "", f"the signature is not of this {MANIFEST}: {_said(checked)}"
     return names[0], ""
@@ -79,14 +87,18 @@ def signer(folder: Path, allowed: Path) -> tuple[str, str]:
 def _keygen(action: str, *words: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     try:
         return subprocess.run(
-            ["ssh-keygen", "-Y", action, *words], input=given, capture_output=True, check=False,
+            ["ssh-keygen", "-Y", action, *words],
+            input=given,
+            capture_output=True,
+            check=False,
             timeout=_SECONDS,
-        )  # fmt: skip
+        )
     except OSError as error:
         raise AnalysisError(f"ssh-keygen (OpenSSH 8.1 or newer): {error.strerror}") from None
     except subprocess.TimeoutExpired:
-        raise AnalysisError("ssh-keygen waits for something; a key with a passphrase needs an "
-                             "agent") from None  # fmt: skip
+        raise AnalysisError(
+            "ssh-keygen waits for something; a key with a passphrase needs an agent"
+        ) from None
 
 
 def _said(done: subprocess.CompletedProcess[bytes]) -> str:

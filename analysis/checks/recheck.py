@@ -99,9 +99,14 @@ def _record(folder: Path) -> tuple[Expected | None, Outside | None, bool]:
 
 
 _KINDS: dict[str, tuple[type, ...]] = {
-    "pattern": (str,), "method": (str,), "verdict": (str,), "hints": (dict,),
-    "processes": (int,), "repeats": (int,), "payload_bytes": (int,),
-}  # fmt: skip
+    "pattern": (str,),
+    "method": (str,),
+    "verdict": (str,),
+    "hints": (dict,),
+    "processes": (int,),
+    "repeats": (int,),
+    "payload_bytes": (int,),
+}
 
 
 def _same_ledger(folder: Path, made: dict[str, Any]) -> None:
@@ -132,8 +137,10 @@ def differences(said: Any, found: Any, place: str) -> list[str]:
             for line in differences(a, b, f"{place}[{i}]")
         ]
     numbers = (int, float)
-    if isinstance(said, numbers) and isinstance(found, numbers) and math.isclose(
-        said, found, rel_tol=_CLOSE, abs_tol=_CLOSE
-    ):  # fmt: skip
+    if (
+        isinstance(said, numbers)
+        and isinstance(found, numbers)
+        and math.isclose(said, found, rel_tol=_CLOSE, abs_tol=_CLOSE)
+    ):
         return []
     return [] if said == found else [f"{place}: {said!r:.120} is said, {found!r:.120} is found"]

@@ -77,9 +77,13 @@ def _put_head(handle: int, processes: Sequence[RawProcess]) -> object:
     # PyDarshan shows lib_ver as the runtime's version, so this names the recorder.
     metadata = f"lib_ver={first.recorder}\nrecorder={first.recorder}\n"
     job = native.Job(
-        first.uid, *divmod(start, 10**9), *divmod(end, 10**9), _size(processes), first.pid,
+        first.uid,
+        *divmod(start, 10**9),
+        *divmod(end, 10**9),
+        _size(processes),
+        first.pid,
         metadata.encode(),
-    )  # fmt: skip
+    )
     native.checked(lib.darshan_log_put_job(handle, ctypes.byref(job)), "writing the job")
     command = ctypes.create_string_buffer(first.command.encode(), native.EXE_ROOM)
     native.checked(lib.darshan_log_put_exe(handle, command), "writing the command")
@@ -194,9 +198,13 @@ def _put_segments(handle: int, module: str, processes: Sequence[RawProcess]) -> 
             if record.module != module or not (reads or writes):
                 continue
             head = native.DxtHead(
-                record.id, process.rank, 0, process.host.encode()[:63],
-                len(writes) // SEGMENT.size, len(reads) // SEGMENT.size,
-            )  # fmt: skip
+                record.id,
+                process.rank,
+                0,
+                process.host.encode()[:63],
+                len(writes) // SEGMENT.size,
+                len(reads) // SEGMENT.size,
+            )
             _put(handle, number, bytes(head) + _later(writes + reads, later), version)
 
 

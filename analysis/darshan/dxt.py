@@ -15,9 +15,15 @@ FIELDS = [("offset", "<i8"), ("length", "<i8"), ("start", "<f8"), ("end", "<f8")
 SEGMENT = np.dtype(FIELDS)
 THREADED_SEGMENT = np.dtype([*FIELDS, ("thread", "<u8")])
 HEAD = np.dtype(
-    [("file", "<u8"), ("rank", "<i8"), ("shared", "<i8"), ("host", "S64"), ("writes", "<i8"),
-     ("reads", "<i8")]
-)  # fmt: skip
+    [
+        ("file", "<u8"),
+        ("rank", "<i8"),
+        ("shared", "<i8"),
+        ("host", "S64"),
+        ("writes", "<i8"),
+        ("reads", "<i8"),
+    ]
+)
 UNKNOWN = -1  # offset
 MOST_EMPTY = 10**6  # records; more would be damage
 

@@ -23,8 +23,23 @@ MARK = struct.Struct("=qII")
 # File (0: none), two words, start, end, number among all, kind and module.
 EVENT = struct.Struct("=QqqddIHH")
 NAME = struct.Struct("=48s")
-(OPEN, CLOSE, SYNC, MEET, LOCK_READ, LOCK_WRITE, UNLOCK, VIEW, ATOMIC, MESSAGE, SEND, RECEIVE,
- WAIT, CHANGED, LOOKED) = range(15)  # fmt: skip
+(
+    OPEN,
+    CLOSE,
+    SYNC,
+    MEET,
+    LOCK_READ,
+    LOCK_WRITE,
+    UNLOCK,
+    VIEW,
+    ATOMIC,
+    MESSAGE,
+    SEND,
+    RECEIVE,
+    WAIT,
+    CHANGED,
+    LOOKED,
+) = range(15)
 SENT, HEARD = 1, 2  # of a MESSAGE
 
 
@@ -136,9 +151,18 @@ def read_trace(path: Path) -> RawProcess:
     if modules != len(MODULES):
         raise BrokenTraceError(f"{path}: expected {len(MODULES)} modules, found {modules}")
     process = RawProcess(
-        rank, processes, pid, uid, seconds * 10**9 + nanoseconds, duration, flags,
-        _text(host), _text(recorder), _text(command), monotonic=since * 10**9 + after,
-    )  # fmt: skip
+        rank,
+        processes,
+        pid,
+        uid,
+        seconds * 10**9 + nanoseconds,
+        duration,
+        flags,
+        _text(host),
+        _text(recorder),
+        _text(command),
+        monotonic=since * 10**9 + after,
+    )
     for module in MODULES:
         (heat_id,) = cursor.numbers("Q", 1)
         (width,) = cursor.numbers("d", 1)

@@ -73,11 +73,15 @@ class Reader:
             self.socket, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             with its:
                 self.process = subprocess.Popen(
-                    [self.python, "-m", PROGRAM, str(its.fileno())], pass_fds=[its.fileno()],
-                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                    cwd=ROOT, start_new_session=True,
+                    [self.python, "-m", PROGRAM, str(its.fileno())],
+                    pass_fds=[its.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    cwd=ROOT,
+                    start_new_session=True,
                     env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # numpy fits in child's limit
-                )  # fmt: skip
+                )
         return self.process, self.socket
 
     def end(self) -> None:

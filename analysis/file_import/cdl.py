@@ -10,15 +10,32 @@ from . import filters
 from .document import Attribute, CannotLikeError, Like, Member, Variable
 
 TYPES = {
-    "byte": "int8", "ubyte": "uint8", "char": "char", "short": "int16", "ushort": "uint16",
-    "int": "int32", "long": "int32", "uint": "uint32", "int64": "int64", "uint64": "uint64",
-    "float": "float32", "real": "float32", "double": "float64",
-}  # fmt: skip
+    "byte": "int8",
+    "ubyte": "uint8",
+    "char": "char",
+    "short": "int16",
+    "ushort": "uint16",
+    "int": "int32",
+    "long": "int32",
+    "uint": "uint32",
+    "int64": "int64",
+    "uint64": "uint64",
+    "float": "float32",
+    "real": "float32",
+    "double": "float64",
+}
 # Suffixes of constants; without one an integer is an int, and a decimal point makes a double.
 ENDINGS = {
-    "b": "int8", "ub": "uint8", "s": "int16", "us": "uint16", "u": "uint32", "l": "int32",
-    "ll": "int64", "ull": "uint64", "f": "float32",
-}  # fmt: skip
+    "b": "int8",
+    "ub": "uint8",
+    "s": "int16",
+    "us": "uint16",
+    "u": "uint32",
+    "l": "int32",
+    "ll": "int64",
+    "ull": "uint64",
+    "f": "float32",
+}
 # Numbers of the filters for which ncdump -s has named attributes.
 SWITCHES = {"_Shuffle": 2, "_Fletcher32": 3}
 DEFLATE = 1
@@ -104,9 +121,12 @@ class _Reader:
             if compound:
                 cannot = compound if isinstance(compound, str) else ""
             made = Variable(
-                name, "compound" if compound else TYPES.get(kind, ""), dims, cannot=cannot,
+                name,
+                "compound" if compound else TYPES.get(kind, ""),
+                dims,
+                cannot=cannot,
                 members=[] if isinstance(compound, str) else compound,
-            )  # fmt: skip
+            )
             self.like.variables.append(made)
             self.by_name[name] = made
 

@@ -16,9 +16,18 @@ from ..errors import AnalysisError
 
 FORMAT = "iogauge.like/1"
 SIZES = {
-    "int8": 1, "uint8": 1, "char": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4,
-    "int64": 8, "uint64": 8, "float32": 4, "float64": 8,
-}  # fmt: skip
+    "int8": 1,
+    "uint8": 1,
+    "char": 1,
+    "int16": 2,
+    "uint16": 2,
+    "int32": 4,
+    "uint32": 4,
+    "int64": 8,
+    "uint64": 8,
+    "float32": 4,
+    "float64": 8,
+}
 MOST_DIMENSIONS = 5
 MOST_OF_COMPOUND = 4096  # bytes (IO_MAX_ELEMENT)
 Runs = list[list[list[int]]]  # for each process its runs: first point, count

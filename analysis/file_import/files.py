@@ -138,10 +138,13 @@ def _netcdf_variable(netcdf: Any, like: Like, variable: Any, name: str) -> None:
     text = "char" if variable.dtype.kind == "S" else variable.dtype.name
     dims = [f"{d.group().path}/{d.name}".strip("/") for d in variable.get_dims()]
     made = Variable(
-        name, "compound" if compound else text, dims,
+        name,
+        "compound" if compound else text,
+        dims,
         [int(n) for n in chunk] if isinstance(chunk, list) and dims else None,
-        attributes=_attributes(like, f"{name}:", pairs), members=compound,
-    )  # fmt: skip
+        attributes=_attributes(like, f"{name}:", pairs),
+        members=compound,
+    )
     filters.take(like, made, filters.of_netcdf(variable.filters() or {}))
     like.variables.append(made)
 

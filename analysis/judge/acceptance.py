@@ -161,9 +161,13 @@ def _row(case: Case, about: Mapping[str, Any], **more: Any) -> Row:
     return {
         "case": case.name,
         **{name: about.get(name) for name in ("test_case", "system", "partition", *selection.CASE)},
-        "quantity": case.quantity, "value": None, "unit": "", "bound": str(case.bound),
-        "samples": "", **more,
-    }  # fmt: skip
+        "quantity": case.quantity,
+        "value": None,
+        "unit": "",
+        "bound": str(case.bound),
+        "samples": "",
+        **more,
+    }
 
 
 def _chosen(start: Where, keys: Mapping[str, Sequence[str]]) -> Where:
@@ -224,8 +228,14 @@ def _of_peak(connection: Any, case: Case, session: Where, _: Path) -> list[Found
 def _of_baseline(connection: Any, case: Case, session: Where, sites: Path) -> list[Found]:
     found: list[Found] = []
     for job in _jobs(connection, case, session, "v.value"):
-        key = (job["partition"], job["stack"], job["test_case"], job["processes"], job["fsync"],
-               job["hints"])  # fmt: skip
+        key = (
+            job["partition"],
+            job["stack"],
+            job["test_case"],
+            job["processes"],
+            job["fsync"],
+            job["hints"],
+        )
         expected = references.site(job["system"], sites).get(key, {}).get(case.quantity)
         if references.baseline(job["system"], sites) != case.bound.what or not expected:
             named = references.site_file(job["system"], sites).name

@@ -100,15 +100,22 @@ def rank(group: Sequence[Row], default: str) -> list[Row]:
         gain = speedup(base["found"], row["found"]) if base else None
         speed = interval.of_median(list(row["found"].values()))
         verdict = gain.verdict if gain else "no run of the default"
-        ranked.append({
-            **{name: row[name] for name in row if name != "found"},
-            "rank": number, "mib_s": speed.value, "low": speed.low, "high": speed.high,
-            "default_mib_s": medians(base["found"], row["found"])[0] if base else None,
-            "over_default": gain.value if gain else None,
-            "gain_low": gain.low if gain else None, "gain_high": gain.high if gain else None,
-            "verdict": "is the default" if base is row else verdict, "samples": speed.counted,
-            "lacks": gain.lacks if gain and base is not row else "",
-        })  # fmt: skip
+        ranked.append(
+            {
+                **{name: row[name] for name in row if name != "found"},
+                "rank": number,
+                "mib_s": speed.value,
+                "low": speed.low,
+                "high": speed.high,
+                "default_mib_s": medians(base["found"], row["found"])[0] if base else None,
+                "over_default": gain.value if gain else None,
+                "gain_low": gain.low if gain else None,
+                "gain_high": gain.high if gain else None,
+                "verdict": "is the default" if base is row else verdict,
+                "samples": speed.counted,
+                "lacks": gain.lacks if gain and base is not row else "",
+            }
+        )
     return ranked
 
 
@@ -117,11 +124,13 @@ def default_of(row: Row, group: Sequence[Row], default: str) -> Row | None:
     hints, with the same parameters or none; else the fastest that differs only in parameters
     this call does not have, as a layout. `default`: METHOD, or METHOD:MODE."""
     found = [
-        other for other in group
-        if other["stack"] == row["stack"] and not other["hints"]
+        other
+        for other in group
+        if other["stack"] == row["stack"]
+        and not other["hints"]
         and (other["call"] == default or (":" not in default and other["method"] == default))
         and _fits(row["variant"], other["variant"])
-    ]  # fmt: skip
+    ]
     same = (one for one in found if one["variant"] in (row["variant"], ""))
     return next(same, None) or max(found, key=_speed, default=None)
 

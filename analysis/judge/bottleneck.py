@@ -23,9 +23,19 @@ from ..session.peaks import SHORT, Peaks, SessionPeak
 from . import slow
 
 Kind = Literal[
-    "sieving", "holes", "small calls", "slow calls", "shared file", "exchange", "straggler",
-    "metadata", "flush", "cold reads", "library", "storage",
-]  # fmt: skip
+    "sieving",
+    "holes",
+    "small calls",
+    "slow calls",
+    "shared file",
+    "exchange",
+    "straggler",
+    "metadata",
+    "flush",
+    "cold reads",
+    "library",
+    "storage",
+]
 BY_PEAK: tuple[Kind, ...] = ("storage", "shared file")
 METADATA = ("create", "define", "open", "close")
 # A cause that explains less of the time is dropped.
@@ -113,14 +123,17 @@ def facts(document: dict[str, Any], traced: Traced | None, peaks: Peaks) -> list
                 phases[name][1] += times["mean"]
         shortest = min(s[direction]["seconds"] for s in samples)
         one = Facts(
-            direction, document, sum(s[direction]["seconds"] for s in samples),
+            direction,
+            document,
+            sum(s[direction]["seconds"] for s in samples),
             {name: (both[0], both[1]) for name, both in phases.items()},
             statistics.median(s[direction]["bandwidth"] for s in samples),
-            _ceilings(document, direction, peaks), shortest=shortest,
+            _ceilings(document, direction, peaks),
+            shortest=shortest,
             questions=[one for one in asked if one.direction == direction],
             latencies=slow.latencies(document, direction, traced),
             small=small.value if (small := peaks.get(("small", direction))) else 0.0,
-        )  # fmt: skip
+        )
         if traced:
             _add_trace(one, traced)
         found.append(one)
@@ -206,9 +219,11 @@ def _slow_calls(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
         p50, p99, seconds = map(statistics.median, by_name)
         if calls >= 100 and p99 >= RARE * p50 and calls / 100 * p99 >= LEAST * seconds:
             yield one.cause(
-                "slow calls", (seconds - calls * p50) * len(found) / one.seconds, "",
+                "slow calls",
+                (seconds - calls * p50) * len(found) / one.seconds,
+                "",
                 f"one call in 100 took {p99:.3g} s or more; the median call took {p50:.3g} s",
-            )  # fmt: skip
+            )
 
 
 def _shared(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
@@ -216,21 +231,25 @@ def _shared(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     ratio = one.ceilings.get("shared", math.inf) / one.ceilings.get("fpp", 1)
     if one.several and "fpp" in one.ceilings and ratio < SHARED:
         yield one.cause(
-            "shared file", one.layer("POSIX") * (1 - ratio), "POSIX",
+            "shared file",
+            one.layer("POSIX") * (1 - ratio),
+            "POSIX",
             f"several processes share a file, which here reaches {percent(ratio)} of the bandwidth "
             "of a file per process (the peaks): file system locks",
-        )  # fmt: skip
+        )
 
 
 def _exchange(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     layer = one.side.layer("MPI-IO") if one.side else None
     if layer and layer.collective:
         yield one.cause(
-            "exchange", one.layer("MPI-IO") - one.layer("POSIX"), "MPI-IO",
+            "exchange",
+            one.layer("MPI-IO") - one.layer("POSIX"),
+            "MPI-IO",
             f"collective calls took {percent(one.layer('MPI-IO'))} of the time, and the POSIX "
             f"calls below them {percent(one.layer('POSIX'))}: the processes exchange data "
             "and wait for each other",
-        )  # fmt: skip
+        )
 
 
 def _straggler(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
@@ -258,11 +277,16 @@ def _straggler(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
             layer = max(layers, key=lambda by: one.slowest[by][0] / one.mean[by], default="")
             asked = [f"; {each}" for each in one.questions if moves and each.kind == "process"]
             yield Cause(
-                "straggler", one.direction, (most - mean) / one.seconds, name, layer, "",
+                "straggler",
+                one.direction,
+                (most - mean) / one.seconds,
+                name,
+                layer,
+                "",
                 f"the slowest process spent {most / mean:.1f} times the mean in {name} "
                 f"({most:.3g} s to {mean:.3g} s); the others wait{''.join(asked)}",
                 one.rank(layer) if layer or not moves else slowest["process"],
-            )  # fmt: skip
+            )
 
 
 def _metadata(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
@@ -270,11 +294,15 @@ def _metadata(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     parts = {name: part for name in METADATA if (part := one.part(name)) > 0.01}
     named = ", ".join(f"{name} {percent(part)}" for name, part in parts.items())
     yield Cause(
-        "metadata", one.direction, one.part(*METADATA), named, "",
+        "metadata",
+        one.direction,
+        one.part(*METADATA),
+        named,
+        "",
         f"{count} file{'s' * (count != 1)}",
         f"opening, defining and closing took {percent(one.part(*METADATA))} of the time, moving "
         f"data {percent(one.part(one.direction))}",
-    )  # fmt: skip
+    )
 
 
 def _flush(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
@@ -304,17 +332,28 @@ def _library(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
 def _storage(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     if one.of_ceiling is not None and one.of_ceiling >= FULL:
         yield one.cause(
-            "storage", min(one.of_ceiling, 1.0), "",
+            "storage",
+            min(one.of_ceiling, 1.0),
+            "",
             f"it reached {percent(one.of_ceiling)} of the peak (a file per process): the file "
             "system is the limit",
-        )  # fmt: skip
+        )
 
 
 # Breaks ties between equal shares: direct evidence first.
 _QUESTIONS: tuple[Callable[[Facts, Sequence[str]], Iterator[Cause]], ...] = (
-    _storage, _more_than_asked, _small, _slow_calls, _shared, _exchange, _straggler, _metadata,
-    _flush, _cold, _library,
-)  # fmt: skip
+    _storage,
+    _more_than_asked,
+    _small,
+    _slow_calls,
+    _shared,
+    _exchange,
+    _straggler,
+    _metadata,
+    _flush,
+    _cold,
+    _library,
+)
 
 
 def _calls(one: Facts, name: str) -> str:

@@ -172,12 +172,21 @@ def _stack(name: str, facts: Mapping[str, Any], rows: list[Row]) -> StackRuns:
     safe = _safe(tried, {row["setting"] for row in rows if row["outcome"] == WRONG})
     settings = facts["settings"].get(safe, {"hints": {}, "variables": {}})
     return StackRuns(
-        name, dict(facts["versions"]), facts["most_processes"], facts["limit"],
-        facts["calls"], len({call_of(row) for row in rows}),
-        len(facts["settings"]), len(by_setting.keys() - {NONE}),
-        {kind: counts[kind] for kind in OUTCOMES}, tried, _faults(by_setting),
-        safe, settings["hints"], settings["variables"],
-    )  # fmt: skip
+        name,
+        dict(facts["versions"]),
+        facts["most_processes"],
+        facts["limit"],
+        facts["calls"],
+        len({call_of(row) for row in rows}),
+        len(facts["settings"]),
+        len(by_setting.keys() - {NONE}),
+        {kind: counts[kind] for kind in OUTCOMES},
+        tried,
+        _faults(by_setting),
+        safe,
+        settings["hints"],
+        settings["variables"],
+    )
 
 
 def _tried(part: str, by_setting: Mapping[str, list[Row]]) -> Tried:
@@ -219,9 +228,19 @@ def _fault(setting: str, kind: str, bad: list[Row], by_setting: Mapping[str, lis
     instead, runs = _instead(setting, calls, min(map(_size, bad)), by_setting)
     chance = (1 - rate) ** runs if rate is not None and runs else None
     return Fault(
-        setting, kind, len(of_calls), len(bad), sorted(calls), min(bad, key=_size),
-        len(again), _bad(again), instead, runs, chance, _patterns(bad, again),
-    )  # fmt: skip
+        setting,
+        kind,
+        len(of_calls),
+        len(bad),
+        sorted(calls),
+        min(bad, key=_size),
+        len(again),
+        _bad(again),
+        instead,
+        runs,
+        chance,
+        _patterns(bad, again),
+    )
 
 
 def _patterns(bad: list[Row], again: list[Row]) -> dict[str, list[int]]:
@@ -258,13 +277,15 @@ def parse(data: Any) -> Certificate:
         raise UnknownSchemaError(f"no certificate: its schema is not {SCHEMA}")
     try:
         stacks = [
-            StackRuns(**{
-                **one,
-                "tried": [Tried(**row) for row in one["tried"]],
-                "faults": [Fault(**row) for row in one["faults"]],
-            })
+            StackRuns(
+                **{
+                    **one,
+                    "tried": [Tried(**row) for row in one["tried"]],
+                    "faults": [Fault(**row) for row in one["faults"]],
+                }
+            )
             for one in data["stacks"]
-        ]  # fmt: skip
+        ]
         return Certificate(data["date"], data["seeds"], data["machine"], data["fs"], stacks)
     except (KeyError, TypeError) as error:
         raise MalformedDocumentError(f"an incomplete certificate: {error}") from None

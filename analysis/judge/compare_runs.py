@@ -121,14 +121,20 @@ def _lost(
         if group.side == 0 and (group.case, group.quantity) not in there:
             why = failed.get(group.case)
             decision = gate.Decision("missing" if why is None else "failed", why or "")
-            rows.append({
-                **dict.fromkeys(COLUMNS),
-                **dict(zip(CASE, group.case, strict=True)),
-                "quantity": group.quantity, "unit": group.unit,
-                "a": group.middle,
-                "verdict": decision.outcome, "gate": str(decision), "fails": True,
-                "a_document": group.about["document"], "b_document": None,
-            })  # fmt: skip
+            rows.append(
+                {
+                    **dict.fromkeys(COLUMNS),
+                    **dict(zip(CASE, group.case, strict=True)),
+                    "quantity": group.quantity,
+                    "unit": group.unit,
+                    "a": group.middle,
+                    "verdict": decision.outcome,
+                    "gate": str(decision),
+                    "fails": True,
+                    "a_document": group.about["document"],
+                    "b_document": None,
+                }
+            )
     return rows
 
 
@@ -138,9 +144,14 @@ def pairs(found: Sequence[Group]) -> list[Pair]:
     for group in found:
         by_case.setdefault((*group.case, group.quantity), {})[group.side] = group
     both = [(of[0], of[1]) for of in by_case.values() if len(of) == 2]
-    return sorted(both, key=lambda pair: (
-        list(map(str, pair[0].case)), not pair[0].quantity.startswith("write"), pair[0].quantity,
-    ))  # fmt: skip
+    return sorted(
+        both,
+        key=lambda pair: (
+            list(map(str, pair[0].case)),
+            not pair[0].quantity.startswith("write"),
+            pair[0].quantity,
+        ),
+    )
 
 
 def row(a: Group, b: Group) -> Row:

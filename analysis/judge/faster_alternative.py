@@ -89,9 +89,11 @@ def _wider(found: Interval, by: float) -> Interval:
 
 
 def answer(
-    all_ways: Sequence[Alternative], decided: Sequence[Alternative], program: float = 0.0,
+    all_ways: Sequence[Alternative],
+    decided: Sequence[Alternative],
+    program: float = 0.0,
     way: str = WRITING,
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """A line per alternative to the replay, the first of `all_ways`: decided ones first, fastest
     first; then those that ran once; then the rest. `program`: its own seconds, if known."""
     replay, *others = all_ways
@@ -134,11 +136,18 @@ def rows(
         one = ratio(replay, other, len(decided)) if other in decided else None
         took = [seconds for number, seconds in other.seconds.items() if number or not one]
         values = (
-            other.name, " ".join(other.hints), one.verdict if one else None,
-            one.value if one else None, one.low if one else None, one.high if one else None,
-            statistics.median(took) if took else None, len(took), bool(took) and not other.why,
-            other.why, way,
-        )  # fmt: skip
+            other.name,
+            " ".join(other.hints),
+            one.verdict if one else None,
+            one.value if one else None,
+            one.low if one else None,
+            one.high if one else None,
+            statistics.median(took) if took else None,
+            len(took),
+            bool(took) and not other.why,
+            other.why,
+            way,
+        )
         found.append(dict(zip(COLUMNS, values, strict=True)))
     return found
 

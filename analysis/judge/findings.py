@@ -113,12 +113,15 @@ def _of_stacks(connection: Any, where: store.Where) -> list[str]:
 
 
 def _of_kinds(found: Sequence[Place]) -> str:
-    return _some([
-        f"{one.name}, {of_kind(step)}"
-        for one in found
-        for step in one.steps
-        if step.speed and step.speed.verdict != "not decided yet"
-    ], "; ")  # fmt: skip
+    return _some(
+        [
+            f"{one.name}, {of_kind(step)}"
+            for one in found
+            for step in one.steps
+            if step.speed and step.speed.verdict != "not decided yet"
+        ],
+        "; ",
+    )
 
 
 def ceilings(rows: Sequence[Row], found: Sequence[Place]) -> list[tuple[Place, Row]]:
@@ -135,8 +138,12 @@ def _share(place: Place, row: Row) -> Row:
         return {**row, "efficiency": None, "low": None}
     share, part = place.speeds[-1] / peak, interval.of_median(list(found), in_turn=True)
     low, high = (end and end / peak for end in (part.low, part.high))
-    return {**row, "efficiency": share, "low": low and min(low, share),
-            "high": high and max(high, share)}  # fmt: skip
+    return {
+        **row,
+        "efficiency": share,
+        "low": low and min(low, share),
+        "high": high and max(high, share),
+    }
 
 
 _WAY = (
@@ -155,8 +162,9 @@ def _of_peaks(peaks: Sequence[tuple[Place, Row]]) -> str:
         "{} {:.0f} % ({:.0f} to {:.0f})".format(
             name, *(100 * row[end] for end in ("efficiency", "low", "high"))
         )
-        for name, row in low if row["low"] is not None and row["high"] < FAR_BELOW
-    ]  # fmt: skip
+        for name, row in low
+        if row["low"] is not None and row["high"] < FAR_BELOW
+    ]
     once = [f"{name} {percent(row['efficiency'])}" for name, row in low if row["low"] is None]
     if not once and all(row["low"] is None for _, row in known):
         return ""

@@ -22,10 +22,19 @@ KEY = ("system", "partition", "fs", "stack", "case", "processes", "quantity")
 ABOUT = ("pattern", "scale", "method", "mode", "variant", "unit")
 # What may have changed with the level, with its label.
 CIRCUMSTANCES = {
-    "program": "kernels", "harness": "harness", "libraries": "libraries", "mpi_io": "MPI-IO",
-    "hints": "hints", "kernel": "operating system", "host": "host", "cores": "cores",
-    "nodes": "nodes", "fs_type": "file system", "caches": "caches", "buffer": "buffer",
-}  # fmt: skip
+    "program": "kernels",
+    "harness": "harness",
+    "libraries": "libraries",
+    "mpi_io": "MPI-IO",
+    "hints": "hints",
+    "kernel": "operating system",
+    "host": "host",
+    "cores": "cores",
+    "nodes": "nodes",
+    "fs_type": "file system",
+    "caches": "caches",
+    "buffer": "buffer",
+}
 NEAR = 2  # runs on each side of a change that are searched for what changed
 MOST = 60  # runs on each side used for the interval
 AT_ONCE = 100  # sessions that are read together
@@ -38,9 +47,7 @@ LOW = (0.85, 0.90, *[0.95] * 13)
 QUANTITIES = ("write_bw", "read_bw")
 
 State = Literal["regressed", "recovered", "faster", "acknowledged"]
-Status = Literal[
-    "regressed", "last run low", "steady", "faster", "acknowledged", "too few runs"
-]  # fmt: skip
+Status = Literal["regressed", "last run low", "steady", "faster", "acknowledged", "too few runs"]
 Row = dict[str, Any]
 
 
@@ -151,8 +158,10 @@ def of_session(connection: Any, session: str, given: Sequence[Baseline]) -> list
     # As values, not as subqueries: those would keep all rows in memory.
     where = store.Where().also(
         'list_contains(?, system) AND list_contains(?, "case") AND started <= ?',
-        systems, cases, when,
-    )  # fmt: skip
+        systems,
+        cases,
+        when,
+    )
     return [one for one in find(connection, where, given) if one.at[-1] == when]
 
 
@@ -224,9 +233,7 @@ def judge(one: History, smallest: float) -> None:
 
 
 def _circumstances(connection: Any, where: store.Where, found: Sequence[History]) -> None:
-    times = {
-        at for one in found for change in one.changes for at in one.at[_near(change.index)]
-    }  # fmt: skip
+    times = {at for one in found for change in one.changes for at in one.at[_near(change.index)]}
     if not times:
         return
     columns = ", ".join(f'"{name}"' for name in KEY[:-1])

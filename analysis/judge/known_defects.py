@@ -71,8 +71,9 @@ def reports() -> tuple[Report, ...]:
     file = YamlFile(FOLDER / "known-defects.yaml", FOLDER / "known-defects.schema.json")
     found = []
     for entry in file.data["reports"]:
-        series = tuple((numbers(since), numbers("".join(mended)))
-                       for since, *mended in entry.pop("series"))  # fmt: skip
+        series = tuple(
+            (numbers(since), numbers("".join(mended))) for since, *mended in entry.pop("series")
+        )
         found.append(Report(series=series, **entry))
     return tuple(found)
 

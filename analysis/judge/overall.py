@@ -16,9 +16,11 @@ from .selection import CASE, Group
 FS = CASE.index("fs")
 MOST_SESSIONS = PAIRS - 1  # with fewer sessions, the answer is about them only
 ABOUT = {
-    "write_bw": "writes to {}", "read_bw": "reads from {}",
-    "series_create_rate": "files created on {}", "series_open_rate": "files opened on {}",
-}  # fmt: skip
+    "write_bw": "writes to {}",
+    "read_bw": "reads from {}",
+    "series_create_rate": "files created on {}",
+    "series_open_rate": "files opened on {}",
+}
 Pair = tuple[Group, Group]
 
 
@@ -63,9 +65,13 @@ def _mean(of: Sequence[gate.Evidence]) -> gate.Evidence:
     }
     if pairs or len(of) == 1:
         return gate.Evidence(first.ratio, pairs, first.base, first.new)
-    base, new = ({key: statistics.geometric_mean(side[key] for side in sides if key in side)
-                  for key in sides[0]} for sides in
-                 ([one.base for one in of], [one.new for one in of]))  # fmt: skip
+    base, new = (
+        {
+            key: statistics.geometric_mean(side[key] for side in sides if key in side)
+            for key in sides[0]
+        }
+        for sides in ([one.base for one in of], [one.new for one in of])
+    )
     return gate.Evidence(first.ratio, {}, base, new)
 
 
@@ -123,8 +129,11 @@ def _of_group(cases: Sequence[gate.Evidence], level: float, sides: Sides) -> str
         return no_difference(found)
     ends = "" if found.low is None else f" ({three(found.low)} to {three(found.high or 0)})"
     text = f"{sides.b} {ratio(found.value, found.verdict)} times as fast{ends}"
-    return text if found.verdict != "not decided yet" else (
-        f"not decided yet, {text}{_takes(found, cases, sides)}")  # fmt: skip
+    return (
+        text
+        if found.verdict != "not decided yet"
+        else (f"not decided yet, {text}{_takes(found, cases, sides)}")
+    )
 
 
 def _interval(cases: Sequence[gate.Evidence], level: float) -> Interval:

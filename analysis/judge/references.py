@@ -138,9 +138,13 @@ def site(system: str, folder: Path = SITES) -> Mapping[Key, Mapping[str, Expecte
     for index, entry in enumerate(file.data["references"]):
         case = entry["case"]
         key = (
-            case["partition"], case["stack"], case["test"], case["processes"],
-            case.get("fsync", True), case.get("hints", ""),
-        )  # fmt: skip
+            case["partition"],
+            case["stack"],
+            case["test"],
+            case["processes"],
+            case.get("fsync", True),
+            case.get("hints", ""),
+        )
         if key in expected:
             raise file.error(["references", index], "this case appears twice")
         values = {name: Expected(**value) for name, value in entry["values"].items()}

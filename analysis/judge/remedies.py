@@ -82,9 +82,12 @@ def foremost(
 ) -> Cause | None:
     """None if a repeat was too short; nothing by the peak unless its share is `decided`."""
     causes = (
-        cause for one, of in found if one.direction == direction and one.shortest >= SHORT
-        for cause in of if decided or cause.kind not in BY_PEAK
-    )  # fmt: skip
+        cause
+        for one, of in found
+        if one.direction == direction and one.shortest >= SHORT
+        for cause in of
+        if decided or cause.kind not in BY_PEAK
+    )
     return next(causes, None)
 
 
@@ -152,12 +155,14 @@ def _metadata(run: Run, _: Cause) -> Remedy:
 _REMEDIES: dict[Kind, Callable[[Run, Cause], Remedy]] = {
     "sieving": _sieving,
     "holes": lambda run, _: _hints(
-        run, "romio_cb_write=disable",
+        run,
+        "romio_cb_write=disable",
         "write without collective buffering, which reads to fill holes",
     ),
     "small calls": _small,
     "exchange": lambda run, _: _calls(
-        run, f"{run.method}:independent",
+        run,
+        f"{run.method}:independent",
         "independent calls, if each process's data is in large pieces; or fewer and larger "
         "exchanges (hints cb_nodes, cb_buffer_size)",
     ),
@@ -166,27 +171,35 @@ _REMEDIES: dict[Kind, Callable[[Run, Cause], Remedy]] = {
         run, "posix", "a file per process, or fewer writers (hint cb_nodes)"
     ),
     "straggler": lambda run, _: _calls(
-        run, "posix", "check its node, or where the file lies: if the same one is slow with "
-        "posix too, where no process waits for another, the machine is the cause"
+        run,
+        "posix",
+        "check its node, or where the file lies: if the same one is slow with "
+        "posix too, where no process waits for another, the machine is the cause",
     ),
     "slow calls": lambda run, _: _calls(
         run, "posix", "find what pauses the storage: if posix has slow calls too, it is the storage"
     ),
     "flush": lambda run, _: _two(
-        run, "-S fsync=false", "the storage is slow: if the data need not be durable at "
-        "once, omit fsync", ("true", "false", "fsync"),
+        run,
+        "-S fsync=false",
+        "the storage is slow: if the data need not be durable at once, omit fsync",
+        ("true", "false", "fsync"),
     ),
     "cold reads": lambda run, _: _two(
-        run, "-S drop_caches=false", "read larger pieces, or ahead; cached reads show the "
-        "cost of the calls themselves", ("dropped", "cached", "caches"),
+        run,
+        "-S drop_caches=false",
+        "read larger pieces, or ahead; cached reads show the cost of the calls themselves",
+        ("dropped", "cached", "caches"),
     ),
     "library": lambda run, _: _calls(
-        run, "posix" if run.method == "mpiio" else
-        f"mpiio:{run.mode if run.mode in ('collective', 'independent') else 'collective'}",
+        run,
+        "posix"
+        if run.method == "mpiio"
+        else f"mpiio:{run.mode if run.mode in ('collective', 'independent') else 'collective'}",
         "move the same data without the library to see its cost",
     ),
     "storage": lambda run, _: Remedy(
         "nothing in the program: use more nodes, or another file system",
         (_measure(run, (run.call,)), "iogauge compare last peak"),
     ),
-}  # fmt: skip
+}

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 NEAR = 2  # at most one other job ran between two that ran side by side
 # A job as a struct of the store's columns.
-AS_SQL = ("struct_pack(session := hash(session), round := repeat_no, place := run, "
-          "drawn := order_seed IS NOT NULL)")  # fmt: skip
+AS_SQL = (
+    "struct_pack(session := hash(session), round := repeat_no, place := run, "
+    "drawn := order_seed IS NOT NULL)"
+)
 
 
 class Job(NamedTuple):

@@ -33,8 +33,9 @@ PAIRED = {"ost": "comparisons of equal files, one on each"}
 
 def chance(times: int, rounds: int, members: int, questions: int = 1) -> float:
     """Of so often a slowest one of equal `members` in any of the questions: an upper bound."""
-    ways = sum(math.comb(rounds, k) * (members - 1) ** (rounds - k)
-               for k in range(times, rounds + 1))  # fmt: skip
+    ways = sum(
+        math.comb(rounds, k) * (members - 1) ** (rounds - k) for k in range(times, rounds + 1)
+    )
     return min(1.0, float(members * questions * ways / members**rounds))
 
 
@@ -95,21 +96,29 @@ def latencies(
     """Of single calls, in all repeats that measured them, else in all of a trace together; `mean`:
     seconds of a process, of the document alone."""
     sides = [sample.get(direction) or {} for sample in document["samples"]]
-    found = [{**side["latency"], "mean": side["phases"][direction]["mean"]} for side in sides
-             if side.get("latency")]  # fmt: skip
+    found = [
+        {**side["latency"], "mean": side["phases"][direction]["mean"]}
+        for side in sides
+        if side.get("latency")
+    ]
     if found or not traced:
         return found
     rows = traced.singly.of(calls.lowest_layer(traced.singly), direction)
     some = replace(traced.singly, rows=rows)
     own = calls.times(some, "process")
-    return [{**one, "slowest": max(own, key=lambda each: each["seconds"])}
-            for one in calls.times(some, "call")]  # fmt: skip
+    return [
+        {**one, "slowest": max(own, key=lambda each: each["seconds"])}
+        for one in calls.times(some, "call")
+    ]
 
 
 def _of_document(document: dict[str, Any], direction: Direction) -> Iterator[Question]:
     asked, found = document["asked"], latencies(document, direction)
-    rounds = [Round(most["process"], most["seconds"], one["mean"], most["host"]) for one in found
-              if one["mean"] and (most := one["slowest"])]  # fmt: skip
+    rounds = [
+        Round(most["process"], most["seconds"], one["mean"], most["host"])
+        for one in found
+        if one["mean"] and (most := one["slowest"])
+    ]
     alone = asked.get("mode") == "independent" and asked["method"] != "adios2"
     alone = alone or asked["method"] in ("posix", "posix-shared")
     if rounds and alone and asked["pattern"] not in UNEVEN:

@@ -43,8 +43,14 @@ class YamlFile:
         except RecursionError:
             raise ReferenceFileError(f"{path}: nested too deeply") from None
         # More than ValueError: numbers and dates exist that no Python object can represent.
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError,
-                yaml.YAMLError) as error:  # fmt: skip
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            TypeError,
+            ValueError,
+            yaml.YAMLError,
+        ) as error:
             raise ReferenceFileError(f"{path}: expected YAML: {one_line(str(error))}") from None
         self._check_numbers(self.data, [])
         self._validate(json_file.read(schema))

@@ -34,12 +34,16 @@ def times(found: Singly, *by: str) -> list[dict[str, Any]]:
     differs = np.any([rows[name][1:] != rows[name][:-1] for name in by], axis=0)
     parts = np.split(rows, np.flatnonzero(differs) + 1) if len(rows) else []
     return [
-        {"phase": found.phases[part["phase"][0]].title if "phase" in by else "",
-         "call": " ".join(found.calls[part["call"][0]]),
-         "process": int(part["process"][0]) if "process" in by else None,
-         "calls": len(part), "seconds": float(part["seconds"].sum()), **quantiles(part["seconds"])}
+        {
+            "phase": found.phases[part["phase"][0]].title if "phase" in by else "",
+            "call": " ".join(found.calls[part["call"][0]]),
+            "process": int(part["process"][0]) if "process" in by else None,
+            "calls": len(part),
+            "seconds": float(part["seconds"].sum()),
+            **quantiles(part["seconds"]),
+        }
         for part in parts
-    ]  # fmt: skip
+    ]
 
 
 def quantiles(seconds: NDArray[np.float64]) -> dict[str, float]:

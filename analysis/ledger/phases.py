@@ -26,8 +26,17 @@ SLACK = 0.05  # seconds: accuracy of the times of Darshan's runtime
 NEEDS = "needs -S dxt=true"
 BYTES: dict[Direction, str] = {"write": "BYTES_WRITTEN", "read": "BYTES_READ"}
 
-ACCESS = np.dtype([("phase", "<i4"), ("call", "<i4"), ("file", "<i4"), ("process", "<i8"),
-                   ("bytes", "<i8"), ("begin", "<f8"), ("seconds", "<f8")])  # fmt: skip
+ACCESS = np.dtype(
+    [
+        ("phase", "<i4"),
+        ("call", "<i4"),
+        ("file", "<i4"),
+        ("process", "<i8"),
+        ("bytes", "<i8"),
+        ("begin", "<f8"),
+        ("seconds", "<f8"),
+    ]
+)
 
 
 @dataclass

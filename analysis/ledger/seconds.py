@@ -113,16 +113,22 @@ def data_sets(log: Log) -> list[dict[str, Any]]:
     for one in (file for file in log.files if file.module in VARIABLES):
         path, _, name = one.path.partition(":")
         get = one.count
-        found.append({
-            "file": path, "name": name, "dimensions": get("DATASPACE_NDIMS", "NDIMS"),
-            "elements": get("DATASPACE_NPOINTS", "NPOINTS"),
-            "element_bytes": get("DATATYPE_SIZE"),
-            "chunk": [n for d in range(5, 0, -1) if (n := get(f"CHUNK_SIZE_D{d}"))],
-            "read": get("BYTES_READ"), "written": get("BYTES_WRITTEN"),
-            "calls": sum(get(*names) for names in CALLS[one.module].values()),
-            "collective": get("USE_MPIIO_COLLECTIVE", "COLL_READS", "COLL_WRITES") > 0,
-            "seconds": sum(_seconds(one, counter) for counter in TIMES), "sizes": one.sizes,
-        })  # fmt: skip
+        found.append(
+            {
+                "file": path,
+                "name": name,
+                "dimensions": get("DATASPACE_NDIMS", "NDIMS"),
+                "elements": get("DATASPACE_NPOINTS", "NPOINTS"),
+                "element_bytes": get("DATATYPE_SIZE"),
+                "chunk": [n for d in range(5, 0, -1) if (n := get(f"CHUNK_SIZE_D{d}"))],
+                "read": get("BYTES_READ"),
+                "written": get("BYTES_WRITTEN"),
+                "calls": sum(get(*names) for names in CALLS[one.module].values()),
+                "collective": get("USE_MPIIO_COLLECTIVE", "COLL_READS", "COLL_WRITES") > 0,
+                "seconds": sum(_seconds(one, counter) for counter in TIMES),
+                "sizes": one.sizes,
+            }
+        )
     return sorted(found, key=lambda row: -float(row["seconds"]))
 
 

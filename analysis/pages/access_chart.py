@@ -92,7 +92,7 @@ def timeline(traces: Sequence[Trace]) -> Picture:
     sides = [_paths(trace, ways, draw) for trace in traces]
     return Picture(
         "Time line of the processes", text, "process", height, ticks(whole, "s"), labels, sides
-    )  # fmt: skip
+    )
 
 
 def lines(shown: Sequence[int]) -> tuple[int, list[Tick]]:

@@ -108,14 +108,16 @@ def shown(found: Sequence[Row], reasons: Callable[[Row], str], folder: Path) -> 
         none = share_text(share) if share else else_
         share = share if share and share["efficiency"] is not None else None
         why = reasons(share) if share else ""
-        made.append({
-            **row,
-            "link": link(row["document"], folder),
-            "share": with_mark(share_text(share), why) if share else "",
-            "fill": round(100 * min(share["efficiency"], 1)) if share else 0,
-            "why": why,
-            "none": none,
-        })  # fmt: skip
+        made.append(
+            {
+                **row,
+                "link": link(row["document"], folder),
+                "share": with_mark(share_text(share), why) if share else "",
+                "fill": round(100 * min(share["efficiency"], 1)) if share else 0,
+                "why": why,
+                "none": none,
+            }
+        )
     return made
 
 

@@ -105,14 +105,16 @@ def _methods(data: list[Datum], series: dict[str, str]) -> list[tuple[str, list[
     methods: dict[str, list[Datum]] = {}
     for bar in data:
         shown = {name: round(100 * bar[name] / full, 2) for name in ("median", "low", "high")}
-        methods.setdefault(bar["how"], []).append({
-            **shown,
-            "peak": round(100 * bar["peak"] / full, 2) if bar["peak"] else None,
-            "colour": series[bar["series"]],
-            "number": bandwidth_text(bar["median"]),
-            "share": with_mark(bar["label"], bar["why"]),
-            "says": _says(bar),
-        })  # fmt: skip
+        methods.setdefault(bar["how"], []).append(
+            {
+                **shown,
+                "peak": round(100 * bar["peak"] / full, 2) if bar["peak"] else None,
+                "colour": series[bar["series"]],
+                "number": bandwidth_text(bar["median"]),
+                "share": with_mark(bar["label"], bar["why"]),
+                "says": _says(bar),
+            }
+        )
     return list(methods.items())
 
 

@@ -62,9 +62,11 @@ def _phases(found: Comparison) -> list[dict[str, object]]:
         rows.append(("all", calls, moved, found.log_seconds, found.replay_seconds, 0))
     return [
         {
-            "name": name, "calls": calls, "bytes": moved,
+            "name": name,
+            "calls": calls,
+            "bytes": moved,
             "seconds": [(f"{s:.3g}", f"{s * part:.0f}") for s in (log, replay)],
             "ratio": f"{replay / log:.2f}" if log > 0 else "-",
         }
         for name, calls, moved, log, replay, part in rows
-    ]  # fmt: skip
+    ]

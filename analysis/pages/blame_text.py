@@ -15,7 +15,7 @@ from ..blame.races import (
     WrongByte,
     groups,
     of_library,
-)  # fmt: skip
+)
 from . import screen
 from .screen import shown
 

@@ -24,8 +24,9 @@ from .chart import WIDTH, Panels, panel_title
 
 MIB = 2**20
 HEIGHT = 190  # pixels of a panel, and of what moved
-SHADES = [f"color-mix(in srgb, var(--heat) {part}%, var(--paper))"
-          for part in (10, 30, 50, 75, 100)]  # fmt: skip
+SHADES = [
+    f"color-mix(in srgb, var(--heat) {part}%, var(--paper))" for part in (10, 30, 50, 75, 100)
+]
 TIMES = (1.25, 2, 4, 10)  # where the next shade begins, relative to the median process
 Legend = list[tuple[str, str]]  # name, colour
 Drawn = tuple[Picture, Legend]
@@ -34,20 +35,29 @@ Cell = tuple[int, int, int, float]  # process, from and to as parts of GRID, val
 
 def percentiles(found: Singly) -> Panels | None:
     """Of each layer: how long the fastest so many of 100 calls took at most."""
-    x = alt.X("nines:Q", title="% of the calls", axis=alt.Axis(
-        values=[0, math.log10(2), *range(1, 7)],
-        labelExpr="format(100 - pow(10, 2 - datum.value), '.7~g')",
-    ))  # fmt: skip
-    y = alt.Y("ms:Q", title="ms at most", scale=alt.Scale(type="log"),
-              axis=alt.Axis(tickCount=5, format="~g", minExtent=28))  # fmt: skip
+    x = alt.X(
+        "nines:Q",
+        title="% of the calls",
+        axis=alt.Axis(
+            values=[0, math.log10(2), *range(1, 7)],
+            labelExpr="format(100 - pow(10, 2 - datum.value), '.7~g')",
+        ),
+    )
+    y = alt.Y(
+        "ms:Q",
+        title="ms at most",
+        scale=alt.Scale(type="log"),
+        axis=alt.Axis(tickCount=5, format="~g", minExtent=28),
+    )
     scale = alt.Scale(domain=list(COLOURS), range=list(COLOURS.values()))
     colour = alt.Color("call:N", title=None, scale=scale)
     panels = []
     for layer in dict.fromkeys(layer for layer, _ in found.calls):
         rows = [
             {"nines": nines, "ms": 1e3 * max(took, 1e-9), "call": way}
-            for way in DIRECTIONS for nines, took in _curve(found.of(layer, way)["seconds"])
-        ]  # fmt: skip
+            for way in DIRECTIONS
+            for nines, took in _curve(found.of(layer, way)["seconds"])
+        ]
         line = alt.Chart(alt.InlineData(values=rows)).mark_line().encode(x=x, y=y, color=colour)
         panels.append(line.properties(width=WIDTH, height=HEIGHT, title=panel_title(layer)))
     return Panels(panels, COLOURS) if panels else None
@@ -88,8 +98,9 @@ def heat(log: Log) -> Drawn | None:
     moved = [
         (rank, i, sum(both) / MIB)
         for rank, ways in (known.ranks.items() if known else ())
-        for i, both in enumerate(zip_longest(*ways, fillvalue=0)) if any(both)
-    ]  # fmt: skip
+        for i, both in enumerate(zip_longest(*ways, fillvalue=0))
+        if any(both)
+    ]
     if not moved or not known:
         return None
     bins, most = max(i for _, i, _ in moved) + 1, max(mib for *_, mib in moved)
@@ -103,9 +114,13 @@ def heat(log: Log) -> Drawn | None:
 
 
 def _shaded(
-    name: str, text: str, x: list[Tick], cells: Sequence[Cell], edges: Sequence[float],
+    name: str,
+    text: str,
+    x: list[Tick],
+    cells: Sequence[Cell],
+    edges: Sequence[float],
     names: Sequence[str],
-) -> Drawn:  # fmt: skip
+) -> Drawn:
     """`edges`: where the next shade begins. Of many processes those with the largest values."""
     most: dict[int, float] = {}
     for process, *_, value in cells:
@@ -121,11 +136,14 @@ def _shaded(
             marks[shade].append(f"M{left} {top}h{right - left}v{round(high * 0.9)}h{left - right}z")
             who[shade].add(process)
     paths = [
-        Path(SHADES[i], "".join(marks[i]),
-             f"{names[i]}: process {', '.join(map(str, sorted(who[i])[:8]))}"
-             f"{', ...' * (len(who[i]) > 8)}")
+        Path(
+            SHADES[i],
+            "".join(marks[i]),
+            f"{names[i]}: process {', '.join(map(str, sorted(who[i])[:8]))}"
+            f"{', ...' * (len(who[i]) > 8)}",
+        )
         for i in sorted(marks)
-    ]  # fmt: skip
+    ]
     height, labels = access_chart.lines(shown)
     legend = list(zip(names, SHADES, strict=True))
     return Picture(name, text, "process", height, x, labels, [paths]), legend
@@ -140,11 +158,21 @@ def throughput(flows: Sequence[calls.Flow]) -> Drawn | None:
     for flow in flows:
         high = [round(GRID * moved / flow.seconds / MIB / top) for moved in flow.moved]
         title = f"{flow.direction}: {three(statistics.median(flow.rates) / MIB)} MiB/s"
-        d = "".join(f"M{i * wide:.1f} {GRID - h}h{wide:.1f}v{h}h-{wide:.1f}z"
-                    for i, h in enumerate(high) if h)  # fmt: skip
+        d = "".join(
+            f"M{i * wide:.1f} {GRID - h}h{wide:.1f}v{h}h-{wide:.1f}z"
+            for i, h in enumerate(high)
+            if h
+        )
         paths.append(Path(COLOURS[flow.direction], d, title))
     y = [(100 - at, label) for at, label in access_chart.ticks(top, "")]
     text = f"Throughput of all processes in intervals of {flows[0].seconds:.3g} s"
-    picture = Picture("Throughput over time", text, "MiB/s", HEIGHT,
-                      access_chart.ticks(bins * flows[0].seconds, "s"), y, [paths])  # fmt: skip
+    picture = Picture(
+        "Throughput over time",
+        text,
+        "MiB/s",
+        HEIGHT,
+        access_chart.ticks(bins * flows[0].seconds, "s"),
+        y,
+        [paths],
+    )
     return picture, [(flow.direction, COLOURS[flow.direction]) for flow in flows]

@@ -62,9 +62,14 @@ def themed_svg(plot: dict[str, Any]) -> str:
 def panel_title(text: str | list[str]) -> alt.Title:
     """A small title at the panel's left edge, cut to the panel's width."""
     return alt.Title(
-        text, anchor="start", fontSize=11, fontWeight="normal", color=MUTED, frame="group",
+        text,
+        anchor="start",
+        fontSize=11,
+        fontWeight="normal",
+        color=MUTED,
+        frame="group",
         limit=WIDTH,
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,9 @@ def _shown(row: Row, same: Sequence[str], far: float, root: Path, folder: Path) 
         "case": case or str(row["quantity"]),
         "ratio": text,
         "sure": sure,
-        "at": place(row["ratio"]), "low": place(row["low"]), "high": place(row["high"]),
+        "at": place(row["ratio"]),
+        "low": place(row["low"]),
+        "high": place(row["high"]),
         "colour": COLOURS.get(verdict, "var(--muted)"),
         "speeds": speeds,
         "unit": row["unit"],
@@ -88,4 +90,4 @@ def _shown(row: Row, same: Sequence[str], far: float, root: Path, folder: Path) 
             for name, key in (("A", "a_document"), ("B", "b_document"))
             if row.get(key)
         ],
-    }  # fmt: skip
+    }

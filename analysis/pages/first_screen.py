@@ -74,21 +74,29 @@ def as_json(found: Found) -> dict[str, Any]:
     return {
         "fastest": [
             {
-                "pattern": place.pattern, "file_system": place.fs,
+                "pattern": place.pattern,
+                "file_system": place.fs,
                 **{name: place.best[name] for name in ("call", "variant", "stack", "processes")},
-                "value": place.speeds[-1], "unit": place.unit,
-                **({} if place.gain is None else {
-                    "over": DEFAULT, "gain": place.gain.value, "low": place.gain.low,
-                    "high": place.gain.high,
-                    "verdict": "not decided yet" if place.is_mixed else place.gain.verdict,
-                }),
+                "value": place.speeds[-1],
+                "unit": place.unit,
+                **(
+                    {}
+                    if place.gain is None
+                    else {
+                        "over": DEFAULT,
+                        "gain": place.gain.value,
+                        "low": place.gain.low,
+                        "high": place.gain.high,
+                        "verdict": "not decided yet" if place.is_mixed else place.gain.verdict,
+                    }
+                ),
                 "share": found.shares.get(id(place)),
                 "kinds": list(map(of_kind, place.steps)),
             }
             for place in found.places
         ],
         "answers": {about: text for about, text in found.answers if text},
-    }  # fmt: skip
+    }
 
 
 def _counts(table: Table) -> Answers:

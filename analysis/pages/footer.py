@@ -22,9 +22,10 @@ CACHES = {
 SMALL = {"small": "accesses of 4 KiB", "files": "plain files"}
 # Outcomes that are named only where there are some.
 OTHERS: dict[Outcome, str] = {
-    "not asked": "not asked to verify", "nothing moved": "moved nothing (null)",
+    "not asked": "not asked to verify",
+    "nothing moved": "moved nothing (null)",
     "skipped": "skipped",
-}  # fmt: skip
+}
 NAMED = 3  # cases named individually per reason
 
 
@@ -213,10 +214,15 @@ def print_table(table: Table, *, wide: bool = False) -> None:
 def _record(row: Row, wide: bool) -> dict[str, str]:
     run = row.run
     texts = {
-        "pattern": run.pattern, "scale": run.scale, "method": run.method or run.test,
-        "mode": run.mode, "variant": row.label, "stack": run.stack, "file_system": run.fs,
+        "pattern": run.pattern,
+        "scale": run.scale,
+        "method": run.method or run.test,
+        "mode": run.mode,
+        "variant": row.label,
+        "stack": run.stack,
+        "file_system": run.fs,
         "procs": str(run.processes or ""),
-    }  # fmt: skip
+    }
     for direction in DIRECTIONS:
         spread = row.bandwidth(direction)
         texts |= {

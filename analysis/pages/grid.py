@@ -16,11 +16,19 @@ from . import screen
 from .words import value_text
 
 STYLES = {
-    "faster": "green", "slower": "bold red", "reproduced": "green", "contradicted": "bold red",
-    "not decided yet": "yellow", "yes": "green", "FAILED": "bold red", "MISMATCH": "bold red",
-    "last run low": "bold red", "not asked": "yellow", "regressed": "bold red",
+    "faster": "green",
+    "slower": "bold red",
+    "reproduced": "green",
+    "contradicted": "bold red",
+    "not decided yet": "yellow",
+    "yes": "green",
+    "FAILED": "bold red",
+    "MISMATCH": "bold red",
+    "last run low": "bold red",
+    "not asked": "yellow",
+    "regressed": "bold red",
     "recovered": "green",
-}  # fmt: skip
+}
 BETWEEN = 2  # blanks between two columns
 CASE_WRAPS = 24
 WRAPS = 15  # longer text may wrap, to no fewer letters than this
@@ -175,8 +183,12 @@ def _grid(rows: Rows, columns: Sequence[str], widths: Sequence[int]) -> Grid:
         justify: Literal["left", "right"] = "right" if _is_number(rows, name) else "left"
         grid.add_column(screen.shown(_title(name)), justify=justify, overflow="fold", width=width)
     for row in rows:
-        grid.add_row(*(screen.shown(value_text(row[name]), STYLES.get(str(row[name]), ""))
-                       for name in columns))  # fmt: skip
+        grid.add_row(
+            *(
+                screen.shown(value_text(row[name]), STYLES.get(str(row[name]), ""))
+                for name in columns
+            )
+        )
     return grid
 
 

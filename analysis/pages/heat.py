@@ -25,14 +25,15 @@ def maps(rows: Sequence[Row], reasons: Callable[[Row], str]) -> list[dict[str, A
             continue
         methods = _in_order("methods", (key[3] for key in mine))
         patterns = _in_order("patterns", (key[0] for key in mine))
-        found.append({
-            "name": name,
-            "methods": methods,
-            "patterns": [
-                (pattern, _lines(pattern, mine, methods, reasons))
-                for pattern in patterns
-            ],
-        })  # fmt: skip
+        found.append(
+            {
+                "name": name,
+                "methods": methods,
+                "patterns": [
+                    (pattern, _lines(pattern, mine, methods, reasons)) for pattern in patterns
+                ],
+            }
+        )
     return found
 
 
@@ -73,9 +74,10 @@ def _says(row: Row) -> str:
     call = ":".join(filter(None, (row["method"], row["mode"])))
     words = (row["pattern"], row["scale"], call, row["variant"], row["hints"])
     sure = (
-        f"95 %: {percent(row['low'])} to {percent(row['high'])}" if row["low"] is not None
+        f"95 %: {percent(row['low'])} to {percent(row['high'])}"
+        if row["low"] is not None
         else f"{row['samples']}: no interval"
-    )  # fmt: skip
+    )
     of = f"; the most of {row['cases']} cases" if row["cases"] > 1 else ""
     return (
         f"{' '.join(filter(None, words))} on {row['stack']}, {row['fs']}, {row['processes']} "

@@ -61,13 +61,15 @@ def _panel(one: History) -> alt.LayerChart:
         for first, last, middle in one.levels
     ]
     marks = [
-        {"at": _stamp(one, change.index),
-         "label": f"{change_text(change).partition(' (')[0]} {change.date:%d %b %Y}",
-         "right": 2 * change.index > len(one.values),
-         "says": f"{change.date:%Y-%m-%d}: {change_text(change)}, {change.state}",
-         "bad": change.state == "regressed"}
+        {
+            "at": _stamp(one, change.index),
+            "label": f"{change_text(change).partition(' (')[0]} {change.date:%d %b %Y}",
+            "right": 2 * change.index > len(one.values),
+            "says": f"{change.date:%Y-%m-%d}: {change_text(change)}, {change.state}",
+            "bad": change.state == "regressed",
+        }
         for change in one.changes
-    ]  # fmt: skip
+    ]
     names = ("method", "mode", "variant", "stack", "fs", "quantity")
     title = [
         " ".join(filter(None, (one.case["pattern"], one.case["scale"]))),
@@ -75,16 +77,20 @@ def _panel(one: History) -> alt.LayerChart:
     ]
     time = alt.Axis(title=None, tickCount=4)
     x = alt.X("at:T", axis=time, scale=alt.Scale(type="utc"))
-    y = alt.Y("value:Q", axis=alt.Axis(title=one.case["unit"], tickCount=4, minExtent=28),
-              scale=alt.Scale(zero=True))  # fmt: skip
+    y = alt.Y(
+        "value:Q",
+        axis=alt.Axis(title=one.case["unit"], tickCount=4, minExtent=28),
+        scale=alt.Scale(zero=True),
+    )
     colour = alt.condition("datum.bad", alt.value(BAD), alt.value(MUTED))
     layers = [
         alt.Chart(alt.InlineData(values=runs))
         .mark_point(filled=True, size=14, color=PALETTE[0], aria=True, ariaRoleDescription=SAYS)
         .encode(x=x, y=y, description=alt.Description("says:N")),
-        alt.Chart(alt.InlineData(values=levels)).mark_rule(color=INK, strokeWidth=2)
+        alt.Chart(alt.InlineData(values=levels))
+        .mark_rule(color=INK, strokeWidth=2)
         .encode(x=alt.X("from:T"), x2="to:T", y=alt.Y("level:Q")),
-    ]  # fmt: skip
+    ]
     if marks:
         base = alt.Chart(alt.InlineData(values=marks)).encode(x=alt.X("at:T"))
         layers += [

@@ -28,7 +28,9 @@ def _row(one: History, change: Change | None) -> dict[str, Any]:
     return {
         **one.case,
         "over_time": over_time(one.values),
-        "runs": len(one.values), "first": one.at[0], "last": one.at[-1],
+        "runs": len(one.values),
+        "first": one.at[0],
+        "last": one.at[-1],
         "now": one.values[-1],
         "date": f"{change.date:%Y-%m-%d}" if change else None,
         "change": change_text(change) if change else "",
@@ -39,7 +41,7 @@ def _row(one: History, change: Change | None) -> dict[str, Any]:
         "what_changed": change.what if change else (),
         "status": one.status,
         "baseline": f"{known.since}, {known.who}: {known.why}" if known else "",
-    }  # fmt: skip
+    }
 
 
 def change_text(change: Change) -> str:

@@ -44,9 +44,10 @@ def _stack(row: Row) -> str:
 def _case(row: Row) -> TestCase:
     run = row.run
     seconds = sum(
-        sample.values.get(f"{side}_seconds", 0.0) for sample in row.samples
+        sample.values.get(f"{side}_seconds", 0.0)
+        for sample in row.samples
         for side in ("write", "read")
-    )  # fmt: skip
+    )
     case = TestCase(run.case, (run.system, run.partition, run.stack, run.test), seconds)
     if run.status == "skipped":
         return case._replace(tag="skipped", why=run.reason)

@@ -16,7 +16,8 @@ METRICS: dict[str, tuple[str, tuple[str, ...]]] = {
     "verified": ("1 if the last runs of the case succeeded and every byte was verified", ()),
     "bandwidth_bytes_per_second": ("Median of the repeats", ("direction",)),
     "ceiling_bytes_per_second": (
-        "Median practical peak measured between the repeats", ("direction", "kind"),
+        "Median practical peak measured between the repeats",
+        ("direction", "kind"),
     ),
     "ceiling_ratio": ("Median share of the practical peak", ("direction", "kind")),
     "call_seconds": (
@@ -25,7 +26,7 @@ METRICS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "operations_per_second": ("Median of the repeats", ("operation",)),
     "repeats": ("Number of repeats", ()),
-}  # fmt: skip
+}
 SESSION = {
     "session_start_timestamp_seconds": ("Start of the session", ("session", "host")),
     "session_duration_seconds": ("Duration of the session", ("session", "host")),

@@ -51,11 +51,15 @@ def _panels(rows: Sequence[Row]) -> dict[tuple[str, ...], list[Row]]:
 def _values(rows: Sequence[Row], *names: str) -> alt.InlineData:
     return alt.InlineData(
         values=[
-            {"call": _call(row), "stack": row["stack"], "says": _says(row),
-             **{n: row[n] for n in names}}
+            {
+                "call": _call(row),
+                "stack": row["stack"],
+                "says": _says(row),
+                **{n: row[n] for n in names},
+            }
             for row in rows
         ]
-    )  # fmt: skip
+    )
 
 
 def _says(row: Row) -> str:
@@ -80,10 +84,16 @@ def scaling(section: Section) -> Panels | None:
         counts = sorted({row["processes"] for row in rows})
         start = max((r for r in rows if r["processes"] == counts[0]), key=lambda r: r["mib_s"])
         ideal = [{"processes": n, "mib_s": start["mib_s"] * n / counts[0]} for n in counts]
-        x = alt.X("processes:Q", axis=alt.Axis(title="processes", values=counts, format="d"),
-                  scale=alt.Scale(type="log", base=2))  # fmt: skip
-        y = alt.Y("mib_s:Q", axis=alt.Axis(title="MiB/s", tickCount=4, minExtent=28),
-                  scale=alt.Scale(type="log"))  # fmt: skip
+        x = alt.X(
+            "processes:Q",
+            axis=alt.Axis(title="processes", values=counts, format="d"),
+            scale=alt.Scale(type="log", base=2),
+        )
+        y = alt.Y(
+            "mib_s:Q",
+            axis=alt.Axis(title="MiB/s", tickCount=4, minExtent=28),
+            scale=alt.Scale(type="log"),
+        )
         base = alt.Chart(_values(rows, "processes", "mib_s", "low", "high")).encode(
             x=x, color=colour, detail="stack:N"
         )
@@ -115,19 +125,29 @@ def published(section: Section) -> Panels | None:
     panels = []
     for (_, pattern, quantity, conditions), of in groups.items():
         values = [
-            {"what": f"{r['method']} {r['parameters']}", "who": who,
-             "part": 100 * r[f"{who}_of_best"],
-             "says": f"{r['method']} {r['parameters']}, {who}: {percent(r[f'{who}_of_best'])} "
-             "of the best in its table"}
+            {
+                "what": f"{r['method']} {r['parameters']}",
+                "who": who,
+                "part": 100 * r[f"{who}_of_best"],
+                "says": f"{r['method']} {r['parameters']}, {who}: {percent(r[f'{who}_of_best'])} "
+                "of the best in its table",
+            }
             for who in shades
             for r in of
-        ]  # fmt: skip
+        ]
         order = list(dict.fromkeys(value["what"] for value in values))
         # Names are above their bars, so a panel fits a phone.
-        axis = alt.Axis(title=None, labelLimit=WIDTH, labelColor=INK, labelAlign="left",
-                        labelPadding=-4, labelOffset=-20)  # fmt: skip
-        y = alt.Y("what:N", sort=order, axis=axis, scale=alt.Scale(paddingInner=0.5,
-                                                                   paddingOuter=0.4))  # fmt: skip
+        axis = alt.Axis(
+            title=None,
+            labelLimit=WIDTH,
+            labelColor=INK,
+            labelAlign="left",
+            labelPadding=-4,
+            labelOffset=-20,
+        )
+        y = alt.Y(
+            "what:N", sort=order, axis=axis, scale=alt.Scale(paddingInner=0.5, paddingOuter=0.4)
+        )
         bars = (
             alt.Chart(alt.InlineData(values=values))
             .mark_bar(aria=True, ariaRoleDescription=SAYS)

@@ -65,8 +65,14 @@ def lines(table: Table) -> list[tuple[str, str]]:
             for direction in DIRECTIONS:
                 if why := why_above(row, ceiling, direction):
                     run = row.run
-                    words = (run.pattern, run.scale, run.method or run.test, run.mode, row.label,
-                             f"on {run.stack}, {run.fs}, {direction}")  # fmt: skip
+                    words = (
+                        run.pattern,
+                        run.scale,
+                        run.method or run.test,
+                        run.mode,
+                        row.label,
+                        f"on {run.stack}, {run.fs}, {direction}",
+                    )
                     text = (
                         f"{' '.join(filter(None, words))}, "
                         f"{percent_text(row, ceiling, direction)} % {name}"
@@ -81,14 +87,27 @@ ORDER = ("history", "expected", "scaling", "efficiency", "claims", "ledger", "sc
          "published", "spack")  # fmt: skip
 # Columns of the overview, and their heads.
 OVERVIEW = {
-    "pattern": "pattern", "scale": "scale", "method": "method", "mode": "mode",
-    "variant": "variant", "stack": "stack", "file_system": "file system", "processes": "processes",
+    "pattern": "pattern",
+    "scale": "scale",
+    "method": "method",
+    "mode": "mode",
+    "variant": "variant",
+    "stack": "stack",
+    "file_system": "file system",
+    "processes": "processes",
     "verdict": "verified",
-    "write_mib_s": "write MiB/s", "write_over_time": "over time", "write_range": "min-max",
-    "write_fraction_fpp": "% peak", "write_fraction_shared": "% shared",
-    "read_mib_s": "read MiB/s", "read_over_time": "over time", "read_range": "min-max",
-    "read_fraction_fpp": "% peak", "read_fraction_shared": "% shared", "files": "files",
-}  # fmt: skip
+    "write_mib_s": "write MiB/s",
+    "write_over_time": "over time",
+    "write_range": "min-max",
+    "write_fraction_fpp": "% peak",
+    "write_fraction_shared": "% shared",
+    "read_mib_s": "read MiB/s",
+    "read_over_time": "over time",
+    "read_range": "min-max",
+    "read_fraction_fpp": "% peak",
+    "read_fraction_shared": "% shared",
+    "files": "files",
+}
 _TITLES = {"mib_s": "MiB/s", "fs": "file system"}
 LONG = ("says", "ledger", "measured", "published", "missing", "command", "our_conditions",
         "published_conditions", "unlike", "source")  # fmt: skip
@@ -98,7 +117,7 @@ COUNTED = ("bytes", "calls", "processes")
 STYLES = {
     **dict.fromkeys(("regressed", "last run low", "contradicted", "slower", "mismatch"), "bad"),
     **dict.fromkeys(("recovered", "reproduced", "faster", "verified"), "good"),
-}  # fmt: skip
+}
 
 Cell = dict[str, Any]
 Each = Callable[[Sequence[Section]], Iterable[Section]]
@@ -271,8 +290,14 @@ def _cell(name: str, value: Any) -> Cell:
         text = f"{int(value):,}"
     folded = "long" if name in LONG else "narrow" if name in NARROW else ""
     style = "n" if number else folded or STYLES.get(str(value), "")
-    return {"text": text, "sort": value if number else None, "style": style, "link": "", "more": [],
-            "says": ""}  # fmt: skip
+    return {
+        "text": text,
+        "sort": value if number else None,
+        "style": style,
+        "link": "",
+        "more": [],
+        "says": "",
+    }
 
 
 def _overview(table: Table, histories: Sequence[History], folder: Path) -> dict[str, Any]:

@@ -56,9 +56,17 @@ def section(name: str, rows: Sequence[Row], columns: Sequence[str] = (), **more:
     source = more.pop("source", ())
     intro, note = (known.get(key, "").format(**more) for key in ("intro", "note"))
     return Section(
-        name, known["title"], tuple(columns or known["columns"]), rows, intro, note,
-        known.get("links", {}), tuple(known["filters"]), source, known.get("chart", ""),
-    )  # fmt: skip
+        name,
+        known["title"],
+        tuple(columns or known["columns"]),
+        rows,
+        intro,
+        note,
+        known.get("links", {}),
+        tuple(known["filters"]),
+        source,
+        known.get("chart", ""),
+    )
 
 
 def _current(session: str) -> Where:
@@ -144,10 +152,14 @@ def ledger(connection: Any, session: str) -> Section:
     amounts = {
         f"{way}_{name}": f"ledger_{way}_{quantity}"
         for way in ("write", "read")
-        for name, quantity in (("amplification", "amplification"), ("payload_bytes", "payload"),
-                               ("posix_bytes", "posix_bytes"), ("posix_calls", "posix_calls"),
-                               ("processes", "posix_processes"))
-    }  # fmt: skip
+        for name, quantity in (
+            ("amplification", "amplification"),
+            ("payload_bytes", "payload"),
+            ("posix_bytes", "posix_bytes"),
+            ("posix_calls", "posix_calls"),
+            ("processes", "posix_processes"),
+        )
+    }
     columns = ", ".join(
         f"max(value) FILTER (quantity = '{quantity}') AS {name}"
         for name, quantity in amounts.items()
@@ -238,5 +250,11 @@ def _below(path: Path | None, root: Path) -> str:
 
 
 TABLES: tuple[Callable[[Any, str], Section], ...] = (
-    scaling, published, efficiency, score_card, ledger, claim_table, expected,
-)  # fmt: skip
+    scaling,
+    published,
+    efficiency,
+    score_card,
+    ledger,
+    claim_table,
+    expected,
+)

@@ -60,9 +60,15 @@ def _lasting(
 ) -> Event:
     """`begin` and `end` in seconds of the trace's time."""
     return {
-        "ph": "X", "name": name, "cat": category, "pid": process, "tid": row,
-        "ts": begin * SECOND, "dur": max(end - begin, 0.0) * SECOND, "args": args,
-    }  # fmt: skip
+        "ph": "X",
+        "name": name,
+        "cat": category,
+        "pid": process,
+        "tid": row,
+        "ts": begin * SECOND,
+        "dur": max(end - begin, 0.0) * SECOND,
+        "args": args,
+    }
 
 
 def _phases(document: dict[str, Any], log: Log) -> Iterator[Event]:
@@ -71,9 +77,14 @@ def _phases(document: dict[str, Any], log: Log) -> Iterator[Event]:
         for row, side in enumerate(DIRECTIONS):
             for span in (sample[side] or {}).get("spans") or []:
                 yield _lasting(
-                    PHASES, row, f"{side}: {span['phase']}", span["begin"] - log.start,
-                    span["end"] - log.start, "phase", repeat=sample["repeat"],
-                )  # fmt: skip
+                    PHASES,
+                    row,
+                    f"{side}: {span['phase']}",
+                    span["begin"] - log.start,
+                    span["end"] - log.start,
+                    "phase",
+                    repeat=sample["repeat"],
+                )
 
 
 def _accesses(log: Log) -> Iterator[Event]:
@@ -83,9 +94,16 @@ def _accesses(log: Log) -> Iterator[Event]:
         for side, accesses in (("write", one.writes), ("read", one.reads)):
             for offset, size, begin, end in accesses:
                 yield _lasting(
-                    _process(one.rank), rows[one.module, side], f"{side} {file}", begin, end,
-                    one.module, file=one.path, offset=offset, bytes=size,
-                )  # fmt: skip
+                    _process(one.rank),
+                    rows[one.module, side],
+                    f"{side} {file}",
+                    begin,
+                    end,
+                    one.module,
+                    file=one.path,
+                    offset=offset,
+                    bytes=size,
+                )
 
 
 def _moved(log: Log) -> Iterator[Event]:
@@ -93,7 +111,11 @@ def _moved(log: Log) -> Iterator[Event]:
         for rank, (reads, writes) in sorted(heat.ranks.items()):
             for i, (read, written) in enumerate(zip_longest(reads, writes, fillvalue=0)):
                 yield {
-                    "ph": "C", "name": f"{layer}, bytes in {heat.bin_seconds:g} s", "cat": layer,
-                    "pid": _process(rank), "tid": 0, "ts": i * heat.bin_seconds * SECOND,
+                    "ph": "C",
+                    "name": f"{layer}, bytes in {heat.bin_seconds:g} s",
+                    "cat": layer,
+                    "pid": _process(rank),
+                    "tid": 0,
+                    "ts": i * heat.bin_seconds * SECOND,
                     "args": {"read": read, "written": written},
-                }  # fmt: skip
+                }

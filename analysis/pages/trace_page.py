@@ -44,17 +44,26 @@ def histogram(ledger: Ledger) -> Panels | None:
         alt.Chart(alt.InlineData(values=rows))
         .mark_bar()
         .encode(
-            x=alt.X("size:N", sort=list(names.values()), title="bytes of an access",
-                    scale=alt.Scale(domain=list(names.values())), axis=alt.Axis(labelAngle=-40)),
-            y=alt.Y("calls:Q", title="calls", scale=alt.Scale(type="symlog"),
-                    axis=alt.Axis(tickCount=5, minExtent=28)),
+            x=alt.X(
+                "size:N",
+                sort=list(names.values()),
+                title="bytes of an access",
+                scale=alt.Scale(domain=list(names.values())),
+                axis=alt.Axis(labelAngle=-40),
+            ),
+            y=alt.Y(
+                "calls:Q",
+                title="calls",
+                scale=alt.Scale(type="symlog"),
+                axis=alt.Axis(tickCount=5, minExtent=28),
+            ),
             xOffset=alt.XOffset("direction:N", sort=list(DIRECTIONS)),
             color=alt.Color("direction:N", title=None, scale=scale),
         )
         .properties(width=WIDTH, height=HEIGHT, title=panel_title(title))
         for title, rows in layers.items()
         if rows
-    ]  # fmt: skip
+    ]
     return Panels(panels, COLOURS) if panels else None
 
 
@@ -78,9 +87,15 @@ def render(traced: Traced, others: Others, folder: Path) -> str:
     """The page's text; links are relative to `folder`, where the page will be."""
     sizes = ("Access sizes", "Calls by size; logarithmic.", histogram(traced.ledger))
     return _page(
-        trace_text.heading(traced), traced.log, traced.singly, trace_text.of_run(traced), others,
-        _links(traced, others, folder), [sizes], traced.judgement,
-    )  # fmt: skip
+        trace_text.heading(traced),
+        traced.log,
+        traced.singly,
+        trace_text.of_run(traced),
+        others,
+        _links(traced, others, folder),
+        [sizes],
+        traced.judgement,
+    )
 
 
 def _page(

@@ -66,10 +66,14 @@ def heading(traced: Traced) -> str:
 def of_run(traced: Traced) -> list[Part]:
     ledger = traced.ledger
     sides = [
-        grid.Texts(f"{side.direction}, {side.repeats} repeat{'s' * (side.repeats != 1)}", SIDE,
-                   _side_rows(side), (0, 6))
+        grid.Texts(
+            f"{side.direction}, {side.repeats} repeat{'s' * (side.repeats != 1)}",
+            SIDE,
+            _side_rows(side),
+            (0, 6),
+        )
         for side in ledger.sides
-    ]  # fmt: skip
+    ]
     phases = grid.Texts(f"by phase from {ledger.phases_from}", PHASE, _phase_rows(ledger), (0, 2))
     others = [
         f"{Path(path).name} ({moved:,} bytes)"
@@ -99,17 +103,26 @@ def heading_of_log(log: Log) -> str:
 def of_calls(singly: Singly, log: Log) -> Iterator[Part]:
     """Percentiles of single calls, if the trace has them, and how much moved when."""
     rows = [
-        (one["phase"], one["call"], f"{one['calls']:,}", *(_ms(one[q]) for q in calls.QUANTILES),
-         str(worst["process"]), _ms(worst["p50"]), _ms(worst["p99"]))
+        (
+            one["phase"],
+            one["call"],
+            f"{one['calls']:,}",
+            *(_ms(one[q]) for q in calls.QUANTILES),
+            str(worst["process"]),
+            _ms(worst["p50"]),
+            _ms(worst["p99"]),
+        )
         for one, worst in calls.by_phase(singly)
-    ]  # fmt: skip
+    ]
     flows = [
         "{}: median {} MiB/s ({} to {}) over {} active intervals of {:.3g} s".format(
-            flow.direction, *(three(of(flow.rates) / MIB) for of in (statistics.median, min, max)),
-            len(flow.rates), flow.seconds,
+            flow.direction,
+            *(three(of(flow.rates) / MIB) for of in (statistics.median, min, max)),
+            len(flow.rates),
+            flow.seconds,
         )
         for flow in calls.flows(singly, log)
-    ]  # fmt: skip
+    ]
     sets = seconds.data_sets(log)
     named = grid.Texts("", DATA_SET, [_data_set(one) for one in sets[:SHOWN]], (0, 1, 2, 7))
     more = [f"and {len(sets) - SHOWN:,} more: --json has all"] if len(sets) > SHOWN else []
@@ -178,12 +191,15 @@ def _ms(seconds: float) -> str:
 def _data_set(one: dict[str, Any]) -> tuple[str, ...]:
     where = f"{Path(one['file']).name}:{one['name']}"
     return (
-        where, f"{one['elements']:,} of {one['element_bytes']} bytes, {one['dimensions']}-D",
-        "x".join(map(str, one["chunk"])), f"{one['read'] / MIB:,.4g}",
+        where,
+        f"{one['elements']:,} of {one['element_bytes']} bytes, {one['dimensions']}-D",
+        "x".join(map(str, one["chunk"])),
+        f"{one['read'] / MIB:,.4g}",
         f"{one['written'] / MIB:,.4g}",
-        f"{one['calls']:,}{' collective' * one['collective']}", f"{one['seconds']:.4g}",
+        f"{one['calls']:,}{' collective' * one['collective']}",
+        f"{one['seconds']:.4g}",
         _sizes(one["sizes"]),
-    )  # fmt: skip
+    )
 
 
 def _sizes(sizes: Mapping[int, int]) -> str:

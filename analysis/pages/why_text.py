@@ -67,8 +67,9 @@ def single_calls(one: Facts) -> str:
 
 def located(cause: Cause) -> str:
     known = {
-        "phase": cause.phase, "layer": cause.layer,
+        "phase": cause.phase,
+        "layer": cause.layer,
         "process": "" if cause.process is None else f"rank {cause.process} was the slowest",
         "calls": cause.calls,
-    }  # fmt: skip
+    }
     return "; ".join(f"{name}: {value}" for name, value in known.items() if value)

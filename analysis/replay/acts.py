@@ -14,9 +14,13 @@ from .trace import TOGETHER, Trace
 # The order at one place and phase.
 _PHASE, _OPEN, _STEP, _RUN, _SYNC, _CLOSE = range(6)
 STEPS = {
-    raw.OPEN: schedule.OPEN, raw.CLOSE: schedule.CLOSE, raw.SYNC: schedule.SYNC,
-    raw.VIEW: schedule.VIEW, raw.WAIT: schedule.WAIT, own.END: schedule.WAIT,
-}  # fmt: skip
+    raw.OPEN: schedule.OPEN,
+    raw.CLOSE: schedule.CLOSE,
+    raw.SYNC: schedule.SYNC,
+    raw.VIEW: schedule.VIEW,
+    raw.WAIT: schedule.WAIT,
+    own.END: schedule.WAIT,
+}
 
 
 @dataclass(frozen=True)
@@ -135,9 +139,12 @@ def _steps(
 
 
 def _others(
-    trace: Trace, begun: NDArray[np.void], run_phase: NDArray[np.int64], phases: Phases,
+    trace: Trace,
+    begun: NDArray[np.void],
+    run_phase: NDArray[np.int64],
+    phases: Phases,
     periods: list[Period],
-) -> tuple[NDArray[np.void], tuple[NDArray[np.int64], ...]]:  # fmt: skip
+) -> tuple[NDArray[np.void], tuple[NDArray[np.int64], ...]]:
     """Acts that move nothing, and their places: run, phase, and order."""
     numbers = np.arange(1, len(phases))
     rows = [(schedule.PHASE, 0, round(s * 1e9)) for s in phases.pauses]

@@ -98,8 +98,12 @@ def compare(log: Trace, replay: Trace, gap: float) -> Comparison:
     return Comparison(
         {way: sums(log, way) for way in (READ, WRITE)},
         {way: sums(replay, way) for way in (READ, WRITE)},
-        log.processes, exact, wrong, said, times,
-    )  # fmt: skip
+        log.processes,
+        exact,
+        wrong,
+        said,
+        times,
+    )
 
 
 def program_seconds(plan: Plan, way: int) -> float:
@@ -198,8 +202,13 @@ def _times(log: Trace, replay: Trace, phases: Phases) -> list[PhaseTime]:
     whole = np.where(calls > 0, edges[:, 1] - edges[:, 0], 0.0)
     return [
         PhaseTime(
-            p, int(calls[p]), int(moved[p]), float(longest[0, p]), float(longest[1, p]),
-            float(whole[0, p]), float(whole[1, p]),
+            p,
+            int(calls[p]),
+            int(moved[p]),
+            float(longest[0, p]),
+            float(longest[1, p]),
+            float(whole[0, p]),
+            float(whole[1, p]),
         )
         for p in range(n)
-    ]  # fmt: skip
+    ]

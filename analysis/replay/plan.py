@@ -112,12 +112,16 @@ def _files(trace: Trace) -> list[dict[str, object]]:
             used[way, rows["file"][rows["write"] == way]] = True
     return [
         {
-            "name": name, "path": one.path, "level": one.level, "extent": int(size[i]),
-            "read": bool(used[READ, i]), "written": bool(used[WRITE, i]),
+            "name": name,
+            "path": one.path,
+            "level": one.level,
+            "extent": int(size[i]),
+            "read": bool(used[READ, i]),
+            "written": bool(used[WRITE, i]),
             "by_library": one.by_library,
         }
         for i, (name, one) in enumerate(zip(names_of(trace), trace.files, strict=True))
-    ]  # fmt: skip
+    ]
 
 
 def _demote(plan: Plan) -> None:

@@ -78,10 +78,18 @@ def read(source: Path, folder: Path) -> tuple[Log, list[Block], list[str]]:
             for way, mine in one.moved.items():
                 counters[f"{way}S"] += len(mine)
     log = Log(
-        source, RECORDER, len(texts), 0.0, seconds, "", (), (), {POSIX: 1},
+        source,
+        RECORDER,
+        len(texts),
+        0.0,
+        seconds,
+        "",
+        (),
+        (),
+        {POSIX: 1},
         tuple(FileTrace(POSIX, path, dict(some), {}, ()) for path, some in files.items()),
         ids={number: path for path, number in numbers.items()},
-    )  # fmt: skip
+    )
     return log, blocks, _said(through)
 
 

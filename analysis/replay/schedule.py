@@ -23,16 +23,27 @@ MAGIC, END, FORMAT = b"IOGSCHED", b"IOGS-END", "iogauge.schedule/2"
 OPEN, CLOSE, READ, WRITE, READ_ALL, WRITE_ALL, SYNC, PHASE, VIEW, WAIT = (*range(9), 19)
 # By `form` of an access: the acts of reading and of writing.
 MOVES = {
-    own.SINGLE: (READ, WRITE), own.ALL: (READ_ALL, WRITE_ALL), own.LATER: (9, 10),
-    own.ALL_LATER: (11, 12), own.SPLIT: (13, 14), own.ORDERED: (15, 16), own.SHARED: (17, 18),
+    own.SINGLE: (READ, WRITE),
+    own.ALL: (READ_ALL, WRITE_ALL),
+    own.LATER: (9, 10),
+    own.ALL_LATER: (11, 12),
+    own.SPLIT: (13, 14),
+    own.ORDERED: (15, 16),
+    own.SHARED: (17, 18),
     own.SHARED | own.LATER: (20, 21),
-}  # fmt: skip
+}
 READS, WRITES = zip(*MOVES.values(), strict=True)
 VIEW_BITS = 32  # a file view is the upper half of an act's file
 ACT = np.dtype(
-    [("kind", "<u8"), ("file", "<u8"), ("offset", "<u8"), ("length", "<u8"), ("stride", "<i8"),
-     ("count", "<u8")]
-)  # fmt: skip
+    [
+        ("kind", "<u8"),
+        ("file", "<u8"),
+        ("offset", "<u8"),
+        ("length", "<u8"),
+        ("stride", "<i8"),
+        ("count", "<u8"),
+    ]
+)
 EXTENT = np.dtype([("file", "<u8"), ("start", "<u8"), ("end", "<u8")])
 LENGTH = struct.Struct("<Q")
 

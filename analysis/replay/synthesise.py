@@ -52,10 +52,15 @@ def _of_file(log: Log, entry: FileTrace, number: int) -> list[Block]:
     ranks = sorted(parts[READ].keys() | parts[WRITE].keys())
     none = np.empty(0, SEGMENT)
     return [
-        Block(POSIX, number, rank, len(parts[WRITE].get(rank, none)),
-              np.concatenate([parts[way].get(rank, none) for way in (WRITE, READ)]))
+        Block(
+            POSIX,
+            number,
+            rank,
+            len(parts[WRITE].get(rank, none)),
+            np.concatenate([parts[way].get(rank, none) for way in (WRITE, READ)]),
+        )
         for rank in ranks
-    ]  # fmt: skip
+    ]
 
 
 def _direction(

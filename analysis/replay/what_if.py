@@ -63,10 +63,13 @@ def with_posix_calls(trace: Trace) -> Trace:
     for rows in accesses:
         rows["form"] = SINGLE
     return replace(
-        trace, accesses=accesses, views=[WHOLE], said=[],
+        trace,
+        accesses=accesses,
+        views=[WHOLE],
+        said=[],
         files=[replace(one, level=POSIX) for one in trace.files],
         steps=[steps[np.isin(steps["kind"], (OPEN, CLOSE, SYNC))] for steps in trace.steps],
-    )  # fmt: skip
+    )
 
 
 def make(trace: Trace, out: Path, way: int = WRITE) -> WhatIf:
@@ -206,13 +209,23 @@ def _encoded(made: WhatIf, trace: Trace) -> bytes:
         parts.append(table.tobytes())
         plain = re.sub(r"[^A-Za-z0-9_]", "_", name)[-NAME_ROOM:]
         datasets.append(
-            {"name": f"a{i}_{plain}", "type": "float64" if array.wide else "byte",
-             "dims": array.dims}
-        )  # fmt: skip
+            {
+                "name": f"a{i}_{plain}",
+                "type": "float64" if array.wide else "byte",
+                "dims": array.dims,
+            }
+        )
         transfers.append({"dataset": i, "parts": most})
-    text = json.dumps({
-        "format": FORMAT, "source": source_of(trace), "recorder": trace.log.recorder,
-        "processes": made.processes, "steps": made.steps, "said": made.said,
-        "datasets": datasets, "transfers": transfers,
-    }).encode()  # fmt: skip
+    text = json.dumps(
+        {
+            "format": FORMAT,
+            "source": source_of(trace),
+            "recorder": trace.log.recorder,
+            "processes": made.processes,
+            "steps": made.steps,
+            "said": made.said,
+            "datasets": datasets,
+            "transfers": transfers,
+        }
+    ).encode()
     return b"".join((*parts, text, LENGTH.pack(len(text)), END))

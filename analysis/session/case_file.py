@@ -39,7 +39,10 @@ def as_it_ended(case: dict[str, Any], folders: list[Path]) -> dict[str, Any]:
         if said.get("checked") and said.get("result") in _RESULTS:
             reason = said.get("fail_reason")
             return {
-                **case, "result": said["result"], "outputdir": str(folder), "stagedir": str(folder),
+                **case,
+                "result": said["result"],
+                "outputdir": str(folder),
+                "stagedir": str(folder),
                 "fail_reason": reason if isinstance(reason, str) else None,
-            }  # fmt: skip
+            }
     return case

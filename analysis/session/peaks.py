@@ -228,6 +228,12 @@ def _conditions(run: Run, ceiling: Ceiling, direction: Direction) -> Conditions:
     assert run.result
     fsync = direction == "write" and run.result.fsync
     return Conditions(
-        run.system, run.partition, run.fs, run.result.processes, fsync, run.result.caches, ceiling,
+        run.system,
+        run.partition,
+        run.fs,
+        run.result.processes,
+        fsync,
+        run.result.caches,
+        ceiling,
         direction,
-    )  # fmt: skip
+    )

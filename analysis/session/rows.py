@@ -61,8 +61,10 @@ class Row:
     def bandwidth(self, direction: Direction) -> Spread | None:
         """The median of the jobs' medians, and the range of their repeats, MiB/s, without disturbed
         jobs unless there are no others; None if nothing was measured."""
-        known = [[b for s in run.samples if (b := self._reached(s, direction))]
-                 for run in self._calm(direction) or self.runs]  # fmt: skip
+        known = [
+            [b for s in run.samples if (b := self._reached(s, direction))]
+            for run in self._calm(direction) or self.runs
+        ]
         middle = Spread.of(median(values) for values in known if values)
         spread = Spread.of(chain(*known))
         return replace(spread, median=middle.median) if spread and middle else None
@@ -101,8 +103,9 @@ class Row:
     def _calm(self, direction: Direction) -> list[Run]:
         """Its jobs without the disturbed ones, as their own ceilings tell."""
         peak = self._peak("fpp", direction)
-        return [run for run in self.runs
-                if not (peak and peak.disturbed(beside(run, "fpp", direction)))]  # fmt: skip
+        return [
+            run for run in self.runs if not (peak and peak.disturbed(beside(run, "fpp", direction)))
+        ]
 
     def _peak(self, ceiling: Ceiling, direction: Direction) -> SessionPeak | None:
         run = self.run
@@ -219,17 +222,33 @@ def _order(run: Run) -> tuple[object, ...]:
     how = (rank(run.method, tables.names("methods")), rank(run.mode, modes), run.variant)
     fsync = run.result.fsync if run.result else False
     return (
-        rank(run.pattern, tables.names("patterns")), run.scale, place, how, run.stack,
-        run.processes or 0, fsync, run.case,
-    )  # fmt: skip
+        rank(run.pattern, tables.names("patterns")),
+        run.scale,
+        place,
+        how,
+        run.stack,
+        run.processes or 0,
+        fsync,
+        run.case,
+    )
 
 
 def _labels(runs: Iterable[Run]) -> list[str]:
     """For each run, the parameters that distinguish it from others of its kind, or nothing."""
     keys = [
-        (r.is_peak, r.pattern, r.scale, r.method, r.mode, r.system, r.partition, r.fs, r.stack,
-         r.status == "skipped")
+        (
+            r.is_peak,
+            r.pattern,
+            r.scale,
+            r.method,
+            r.mode,
+            r.system,
+            r.partition,
+            r.fs,
+            r.stack,
+            r.status == "skipped",
+        )
         for r in runs
-    ]  # fmt: skip
+    ]
     count = Counter(keys)
     return [run.variant if count[key] > 1 else "" for run, key in zip(runs, keys, strict=True)]

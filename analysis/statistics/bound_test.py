@@ -84,8 +84,10 @@ def decide(cases: Sequence[Samples], level: float) -> list[Decision]:
     if not cases:
         return []
     rate = (1 - level) / 2
-    known = [(case, of, case.count >= case.fewest)
-             for case, of in zip(cases, effective_numbers(cases), strict=True)]  # fmt: skip
+    known = [
+        (case, of, case.count >= case.fewest)
+        for case, of in zip(cases, effective_numbers(cases), strict=True)
+    ]
     within = [c.chance(c.share, of) if enough else 1.0 for c, of, enough in known]
     beyond = [c.chance(1 - c.share, of) if enough else 1.0 for c, of, enough in known]
     found = []
@@ -106,12 +108,18 @@ def effective_numbers(cases: Sequence[Samples]) -> list[tuple[int, ...]]:
     drawn = iter(shared_correlations(alone))
     return [
         tuple(
-            int(_ROUNDING + (worth_of(side, in_turn=True) if case.in_turn
-                             else effective(len(side), next(drawn))))
+            int(
+                _ROUNDING
+                + (
+                    worth_of(side, in_turn=True)
+                    if case.in_turn
+                    else effective(len(side), next(drawn))
+                )
+            )
             for side in of
         )
         for case, of in zip(cases, sides, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _undecided(case: Samples, worths: Sequence[int], cases: int, rate: float) -> Decision:

@@ -22,8 +22,19 @@ SMALLEST = 0.05  # smaller relative changes of level are ignored
 FALSE_RATE = 1e-4  # of unchanged, uncorrelated histories that show a change
 # The best cut of a random permutation gains more only at FALSE_RATE: python -m tests.simulate
 # --gains 20000
-GAINS = {12: 8.1, 16: 11.7, 20: 13.2, 30: 16.6, 50: 19.8, 100: 23.7, 200: 26.9, 500: 29.9,
-         1000: 32.0, 2000: 34.0, 5000: 37.0}  # fmt: skip
+GAINS = {
+    12: 8.1,
+    16: 11.7,
+    20: 13.2,
+    30: 16.6,
+    50: 19.8,
+    100: 23.7,
+    200: 26.9,
+    500: 29.9,
+    1000: 32.0,
+    2000: 34.0,
+    5000: 37.0,
+}
 # Over the root of the runs: a correlation that 1 in 70 white histories shows.
 EVIDENT = 4.0
 

@@ -81,8 +81,12 @@ def decide(
     for case, is_slower in zip(cases, slower, strict=True):
         if is_slower:
             by_more = case.ratio <= 1 - allowed
-            found.append(Decision("slower" if by_more else "not slower", "" if by_more else
-                                  "slower, but by less than the gate allows"))  # fmt: skip
+            found.append(
+                Decision(
+                    "slower" if by_more else "not slower",
+                    "" if by_more else "slower, but by less than the gate allows",
+                )
+            )
         elif case.samples >= case.needed:
             found.append(Decision("not slower"))
         else:
@@ -143,8 +147,12 @@ def _turns(rounds: int) -> Floats:
 
 def _with_r(cases: Sequence[Evidence]) -> list[tuple[Evidence, float]]:
     """Each case with the lag-1 correlation of its sessions."""
-    series = [np.log(np.array(list(side.values()))) for case in cases if not case.pairs
-              for side in (case.base, case.new)]  # fmt: skip
+    series = [
+        np.log(np.array(list(side.values())))
+        for case in cases
+        if not case.pairs
+        for side in (case.base, case.new)
+    ]
     drawn = iter(shared_correlations(series))
     return [(c, 0.0) if c.pairs else (c, (next(drawn) + next(drawn)) / 2) for c in cases]
 

@@ -130,9 +130,12 @@ def of_ratios(
 
 
 def of_two(
-    base: Sequence[float], new: Sequence[float], fewest: int = JOBS, kind: Kind = "sessions",
+    base: Sequence[float],
+    new: Sequence[float],
+    fewest: int = JOBS,
+    kind: Kind = "sessions",
     r: float | None = None,
-) -> Interval:  # fmt: skip
+) -> Interval:
     """The ratio of new over base, over all pairs of two samples (Hodges and Lehmann), oldest first.
     `fewest` per side: less than JOBS if they are known to be uncorrelated. `r`: their lag-1
     correlation, where more than they themselves say it."""

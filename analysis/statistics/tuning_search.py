@@ -215,8 +215,9 @@ class _Course:
     def standing(self, rounds: Sequence[int]) -> list[Arm]:
         """All that are still in, fastest first. Arms with enough rounds come before those with
         fewer: one lucky round makes no winner."""
-        most = max((len(s) for a, s in self.log.speeds.items() if a != self.space.default),
-                   default=0)  # fmt: skip
+        most = max(
+            (len(s) for a, s in self.log.speeds.items() if a != self.space.default), default=0
+        )
         enough = min(most, self.rules.least)
         arms = self.inside(self.log.speeds)
         ripe = [arm for arm in arms if len(self.log.speeds[arm]) >= enough]

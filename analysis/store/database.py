@@ -31,33 +31,63 @@ MARK = "store.json"
 
 # Each column with its DuckDB type. Times are UTC.
 SCHEMA = {
-    "session": "VARCHAR", "started": "TIMESTAMP", "interrupted": "BOOLEAN",
-    "host": "VARCHAR", "harness": "VARCHAR",
-    "program": "VARCHAR", "libraries": "VARCHAR", "kernel": "VARCHAR",
-    "system": "VARCHAR", "partition": "VARCHAR", "stack": "VARCHAR",
-    "fs": "VARCHAR", "fs_type": "VARCHAR",
-    "test": "VARCHAR", "case": "VARCHAR", "variant": "VARCHAR", "is_peak": "BOOLEAN",
-    "pattern": "VARCHAR", "method": "VARCHAR", "mode": "VARCHAR", "scale": "VARCHAR",
-    "hints": "VARCHAR", "mpi_io": "VARCHAR", "processes": "BIGINT", "nodes": "BIGINT",
+    "session": "VARCHAR",
+    "started": "TIMESTAMP",
+    "interrupted": "BOOLEAN",
+    "host": "VARCHAR",
+    "harness": "VARCHAR",
+    "program": "VARCHAR",
+    "libraries": "VARCHAR",
+    "kernel": "VARCHAR",
+    "system": "VARCHAR",
+    "partition": "VARCHAR",
+    "stack": "VARCHAR",
+    "fs": "VARCHAR",
+    "fs_type": "VARCHAR",
+    "test": "VARCHAR",
+    "case": "VARCHAR",
+    "variant": "VARCHAR",
+    "is_peak": "BOOLEAN",
+    "pattern": "VARCHAR",
+    "method": "VARCHAR",
+    "mode": "VARCHAR",
+    "scale": "VARCHAR",
+    "hints": "VARCHAR",
+    "mpi_io": "VARCHAR",
+    "processes": "BIGINT",
+    "nodes": "BIGINT",
     "cores": "BIGINT",
-    "fsync": "BOOLEAN", "buffer": "VARCHAR", "caches": "VARCHAR", "payload_bytes": "BIGINT",
-    "status": "VARCHAR", "reason": "VARCHAR", "verdict": "VARCHAR",
-    "run": "BIGINT", "repeat_no": "BIGINT", "order_seed": "BIGINT", "time": "VARCHAR",
-    "document": "VARCHAR", "job_script": "VARCHAR", "trace": "VARCHAR",
+    "fsync": "BOOLEAN",
+    "buffer": "VARCHAR",
+    "caches": "VARCHAR",
+    "payload_bytes": "BIGINT",
+    "status": "VARCHAR",
+    "reason": "VARCHAR",
+    "verdict": "VARCHAR",
+    "run": "BIGINT",
+    "repeat_no": "BIGINT",
+    "order_seed": "BIGINT",
+    "time": "VARCHAR",
+    "document": "VARCHAR",
+    "job_script": "VARCHAR",
+    "trace": "VARCHAR",
     "ledger": "VARCHAR",
-    "quantity": "VARCHAR", "unit": "VARCHAR", "repeat": "BIGINT", "value": "DOUBLE",
-}  # fmt: skip
+    "quantity": "VARCHAR",
+    "unit": "VARCHAR",
+    "repeat": "BIGINT",
+    "value": "DOUBLE",
+}
 
 # Columns added later, with the value for files stored by earlier versions.
-LATER = {"cores": "NULL", "buffer": "'whole'", "interrupted": "false",
-         "order_seed": "NULL"}  # fmt: skip
+LATER = {"cores": "NULL", "buffer": "'whole'", "interrupted": "false", "order_seed": "NULL"}
 
 MEMORY = "512MB"  # for DuckDB; the rest of a gibibyte is for Python and the answers
 
 # Nothing depends on the order of rows in files.
 CONFIG: dict[str, str | bool | int | float | list[str]] = {
-    "memory_limit": MEMORY, "preserve_insertion_order": False,
-}  # fmt: skip
+    "memory_limit": MEMORY,
+    "preserve_insertion_order": False,
+}
 
 # Runs whose numbers count. A run that missed its reference failed in ReFrame, but its bytes were
 # right: it counts, or a history without its slow runs would expect too much.
@@ -228,8 +258,13 @@ def _wrong_columns(paths: Sequence[Path]) -> dict[Path, str]:
 
 
 # Types of SCHEMA as Parquet stores them.
-_PHYSICAL = {"VARCHAR": "BYTE_ARRAY", "TIMESTAMP": "INT64", "BIGINT": "INT64",
-             "BOOLEAN": "BOOLEAN", "DOUBLE": "DOUBLE"}  # fmt: skip
+_PHYSICAL = {
+    "VARCHAR": "BYTE_ARRAY",
+    "TIMESTAMP": "INT64",
+    "BIGINT": "INT64",
+    "BOOLEAN": "BOOLEAN",
+    "DOUBLE": "DOUBLE",
+}
 
 
 def _column(name: str, there: bool) -> str:

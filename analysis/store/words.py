@@ -37,5 +37,7 @@ def _hints(word: str) -> tuple[str, list[Any]]:
 
 
 CONDITIONS: dict[str, Callable[[str], tuple[str, list[Any]]]] = {
-    "date": _date, "method": _method, "hints": _hints,
-}  # fmt: skip
+    "date": _date,
+    "method": _method,
+    "hints": _hints,
+}

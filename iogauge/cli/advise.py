@@ -26,10 +26,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--pattern", required=True, help="pattern to advise on, such as s3d")
     add("--system", required=True, help="ReFrame's name of the system")
-    add("--for", dest="direction", choices=("write", "read"), default="write",
-        help="direction to optimize (default: write)")  # fmt: skip
-    add("--default", default=advice.DEFAULT, metavar="METHOD[:MODE]",
-        help=f"baseline of the gains (default: {advice.DEFAULT})")  # fmt: skip
+    add(
+        "--for",
+        dest="direction",
+        choices=("write", "read"),
+        default="write",
+        help="direction to optimize (default: write)",
+    )
+    add(
+        "--default",
+        default=advice.DEFAULT,
+        metavar="METHOD[:MODE]",
+        help=f"baseline of the gains (default: {advice.DEFAULT})",
+    )
     kinds = ", ".join(f"{kind}: {text}" for kind, text in tables.KINDS.items())
     add("--kind", choices=tuple(tables.KINDS), help=f"only methods that write this: {kinds}")
     words = "rows of each file system, scale and process count (default: %(default)s)"

@@ -23,21 +23,44 @@ FS = ("ram", "disk")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--show", nargs="?", type=options.in_path, const=Path(), metavar="RUNS",
-        help="run nothing; show these runs, or a certificate (output/certificate)")  # fmt: skip
+    add(
+        "--show",
+        nargs="?",
+        type=options.in_path,
+        const=Path(),
+        metavar="RUNS",
+        help="run nothing; show these runs, or a certificate (output/certificate)",
+    )
     add("--keep", type=options.out_file, help="with --show: write the certificate as JSON")
     add("--page", type=options.out_file, help="with --show: write it as Markdown")
     formats.add_format(parser, "the stacks", " (with --show)")
-    add("--stack", type=options.names, default=["openmpi", "mpich"], metavar="A,B",
-        help="stacks (default: openmpi,mpich); missing ones are installed")  # fmt: skip
+    add(
+        "--stack",
+        type=options.names,
+        default=["openmpi", "mpich"],
+        metavar="A,B",
+        help="stacks (default: openmpi,mpich); missing ones are installed",
+    )
     # nargs: until 0.4 blanks separate, too
-    add("--patterns", nargs="+", type=options.names, default=[], metavar="A,B",
-        help="only these patterns")  # fmt: skip
+    add(
+        "--patterns",
+        nargs="+",
+        type=options.names,
+        default=[],
+        metavar="A,B",
+        help="only these patterns",
+    )
     add("--minutes", type=float, default=MINUTES, help="time for all runs (default: %(default)g)")
     add("--runs", type=options.count, metavar="N", help="stop after N runs of each stack")
     add("--seed", type=int, default=1, help="seed of the choice of runs (default: 1)")
-    add("--fs", nargs="+", type=options.names, default=[list(FS)], metavar="A,B",
-        help=f"file systems (default: {','.join(FS)})")  # fmt: skip
+    add(
+        "--fs",
+        nargs="+",
+        type=options.names,
+        default=[list(FS)],
+        metavar="A,B",
+        help=f"file systems (default: {','.join(FS)})",
+    )
     add("--jobs", type=options.count, default=1, metavar="N", help="runs at once (default: 1)")
     add("--out", type=options.out_folder, help="folder of the runs (default: output/certificate)")
     add("--anew", action="store_true", help="discard earlier runs")
@@ -90,16 +113,20 @@ def _show(args: argparse.Namespace) -> int:
         if path:
             write_whole(path, text(found))
             options.say_written(path)
-    formats.show(args, [_row(stack) for stack in found.stacks], COLUMNS,
-                 note=certificate_text.faults(found))  # fmt: skip
+    formats.show(
+        args, [_row(stack) for stack in found.stacks], COLUMNS, note=certificate_text.faults(found)
+    )
     return EXIT_OK
 
 
 def _row(stack: certificate.StackRuns) -> dict[str, Any]:
     return {
-        "stack": stack.name, "mpi": stack.versions.get("mpi"), "runs": stack.runs,
-        **stack.outcomes, "safe": stack.safe or None,
-    }  # fmt: skip
+        "stack": stack.name,
+        "mpi": stack.versions.get("mpi"),
+        "runs": stack.runs,
+        **stack.outcomes,
+        "safe": stack.safe or None,
+    }
 
 
 def load(path: Path) -> certificate.Certificate:

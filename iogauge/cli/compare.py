@@ -32,31 +32,44 @@ SPECIAL = ("peak", "reference", "published")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("a", metavar="A", help="the base: a session (last, last~1, the first "
-                        "letters of its name), or what --by says")  # fmt: skip
+    parser.add_argument(
+        "a",
+        metavar="A",
+        help="the base: a session (last, last~1, the first letters of its name), or what --by says",
+    )
     parser.add_argument("b", metavar="B", help=f"as A, or one of {', '.join(SPECIAL)}")
     parser.add_argument(
-        "--by", default="session", metavar="WHAT",
+        "--by",
+        default="session",
+        metavar="WHAT",
         help=f"what A and B are: {', '.join(WAYS)}, a library whose versions they are (mpi, "
         "hdf5, ...), or a test's parameter (default: session)",
-    )  # fmt: skip
+    )
     options.add_where(parser)
     options.add_quantity(parser)
-    parser.add_argument("--fail-slower", type=percent, metavar="PERCENT",
-                        help="exit 1 if B is slower than A by this much, failed or is missing; "
-                        "3 if that is undecided")  # fmt: skip
     parser.add_argument(
-        "--allow-undecided", action="store_true",
+        "--fail-slower",
+        type=percent,
+        metavar="PERCENT",
+        help="exit 1 if B is slower than A by this much, failed or is missing; "
+        "3 if that is undecided",
+    )
+    parser.add_argument(
+        "--allow-undecided",
+        action="store_true",
         help="with --fail-slower: cases that are not decided yet do not count",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--correct", choices=("holm", "bh"), default="holm",
+        "--correct",
+        choices=("holm", "bh"),
+        default="holm",
         help="with --fail-slower, for many cases: holm, a false alarm in 1 of 20 uses; bh "
         "(Benjamini-Hochberg), 1 in 20 of the cases it calls slower is not",
-    )  # fmt: skip
+    )
     parser.add_argument("--all", action="store_true", help="also cases that decide nothing")
-    parser.add_argument("--html", type=options.out_file, metavar="FILE",
-                        help="also write the comparison as a page")  # fmt: skip
+    parser.add_argument(
+        "--html", type=options.out_file, metavar="FILE", help="also write the comparison as a page"
+    )
     options.add_store(parser)
     formats.add_format(parser)
 
@@ -85,9 +98,14 @@ def run(args: argparse.Namespace) -> int:
     for session in interrupted(connection, where, args.by, words):
         options.say(f"session {session} was interrupted: cases are missing in it")
     question = compare_runs.Question(
-        args.a, args.b, args.by, args.quantity or compare_runs.QUANTITIES, args.fail_slower,
-        args.correct, args.where,
-    )  # fmt: skip
+        args.a,
+        args.b,
+        args.by,
+        args.quantity or compare_runs.QUANTITIES,
+        args.fail_slower,
+        args.correct,
+        args.where,
+    )
     slower, answers = "", list[str]()
     if args.b in SPECIAL:
         rows = compare_references.TABLES[args.b](connection, where, question)
@@ -119,13 +137,19 @@ def _show(args: argparse.Namespace, found: compare_runs.Compared) -> list[Row]:
     outcomes = compare_runs.by_outcome(found.rows)
     rows = [row for of in outcomes.values() for row in of]
     folds = not args.all and len(rows) > FEW
-    shown = [row for word, of in outcomes.items() for row in of
-             if not folds or word not in compare_runs.FOLDED]  # fmt: skip
+    shown = [
+        row
+        for word, of in outcomes.items()
+        for row in of
+        if not folds or word not in compare_runs.FOLDED
+    ]
     counts = ", ".join(f"{len(of)} {word}" for word, of in outcomes.items())
     note = f"single results: {counts}{'' if len(shown) == len(rows) else '; --all shows them'}"
     lacks = Counter(str(row["lacks"]) for row in shown if row.get("lacks"))
-    open_ = [f"not decided yet, {count} case{'s' if count > 1 else ''}: {why}"
-             for why, count in lacks.most_common(REASONS)]  # fmt: skip
+    open_ = [
+        f"not decided yet, {count} case{'s' if count > 1 else ''}: {why}"
+        for why, count in lacks.most_common(REASONS)
+    ]
     note = "\n".join([*open_, note])
     print()
     if shown:

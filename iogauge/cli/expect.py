@@ -20,9 +20,10 @@ def add_accept(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--why", help="in a few words, for those who ask later")
     parser.add_argument("--who", help="default: you")
     parser.add_argument(
-        "--since", metavar="DATE",
+        "--since",
+        metavar="DATE",
         help="a day, or a time such as 2026-11-20T14:00:00, UTC (default: now)",
-    )  # fmt: skip
+    )
     options.add_store(parser)
 
 

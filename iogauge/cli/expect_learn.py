@@ -24,12 +24,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", help="of the baseline (default: SYSTEM and the day)")
     parser.add_argument("--replace", action="store_true", help="learn anew what is frozen")
     words = f"part of nights in which a reference may fail without cause ({learned.FALSE_FAILURES})"
-    parser.add_argument("--false-failures", type=_part, default=learned.FALSE_FAILURES,
-                        metavar="PART", help=words)  # fmt: skip
-    parser.add_argument("--references", type=options.out_folder, default=references.SITES,
-                        metavar="DIR",
-                        help="folder of the reference files (default: IOGAUGE_REFERENCES, or "
-                        "references)")  # fmt: skip
+    parser.add_argument(
+        "--false-failures", type=_part, default=learned.FALSE_FAILURES, metavar="PART", help=words
+    )
+    parser.add_argument(
+        "--references",
+        type=options.out_folder,
+        default=references.SITES,
+        metavar="DIR",
+        help="folder of the reference files (default: IOGAUGE_REFERENCES, or references)",
+    )
     options.add_store(parser)
     formats.add_format(parser, "what was learned", "; write no file")
 

@@ -14,16 +14,22 @@ from .compare import percent
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_where(parser)
     options.add_quantity(parser)
-    parser.add_argument("--smallest", type=percent, default=0.05, metavar="PERCENT",
-                        help="ignore smaller changes (default: 5%%)")  # fmt: skip
+    parser.add_argument(
+        "--smallest",
+        type=percent,
+        default=0.05,
+        metavar="PERCENT",
+        help="ignore smaller changes (default: 5%%)",
+    )
     parser.add_argument("--all", action="store_true", help="also cases without a change")
     parser.add_argument(
         "--plot", type=options.out_file, metavar="FILE", help="plot the cases as .png or .svg"
     )
     parser.add_argument(
-        "--fail-regressed", action="store_true",
+        "--fail-regressed",
+        action="store_true",
         help="exit 1 if a case is regressed, or its last run far below the others",
-    )  # fmt: skip
+    )
     options.add_store(parser)
     formats.add_format(parser)
 

@@ -28,9 +28,13 @@ if TYPE_CHECKING:
 
 CHARTS = ("altair", "vl_convert")  # of the extra of this name in pyproject.toml
 _KINDS = (
-    (stat.S_ISFIFO, "a pipe"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a disk"),
-    (stat.S_ISSOCK, "a socket"), (stat.S_ISDIR, "a folder"), (stat.S_ISREG, "a file"),
-)  # fmt: skip
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a disk"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISREG, "a file"),
+)
 
 
 @contextlib.contextmanager
@@ -98,9 +102,12 @@ def _checked(text: str, expected: str, allowed: tuple[str, ...]) -> Path:
 
 def add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--output", type=in_path, default=paths.output(), metavar="DIR",
+        "--output",
+        type=in_path,
+        default=paths.output(),
+        metavar="DIR",
         help="folder of the sessions (default: IOGAUGE_OUTPUT, or output)",
-    )  # fmt: skip
+    )
 
 
 def add_report(parser: argparse.ArgumentParser) -> None:
@@ -133,9 +140,10 @@ def last_report(output: Path) -> Path:
         name
         for name in (sessions(output) if is_session(own) else ())
         # A dry run leaves no files of cases.
-        if name > own and not (there / f"run-report-{name}.json").exists()
+        if name > own
+        and not (there / f"run-report-{name}.json").exists()
         and any(True for _ in case_files(output, name))
-    ]  # fmt: skip
+    ]
     if newer:
         say(
             f"session {newer[-1]} is newer and has no report: it is running, or was killed; "
@@ -167,11 +175,14 @@ def connect(args: argparse.Namespace) -> duckdb.DuckDBPyConnection:
 
 def add_where(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--where", action="append", default=[], metavar="KEY=VALUE[,VALUE]",
+        "--where",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE[,VALUE]",
         help="only these runs; KEY is a column (pattern, method, mode, stack, fs, scale, system, "
         "session, ...), a library (mpi=4.1, hdf5=1.14) or a test's parameter (layout, hint_set, "
         "...); may be repeated",
-    )  # fmt: skip
+    )
 
 
 def where(args: argparse.Namespace, connection: duckdb.DuckDBPyConnection) -> Where:

@@ -41,24 +41,59 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     replay_steps.add_reading(parser)
     add = parser.add_argument
     add("--dir", type=options.out_folder, required=True, help="folder that all runs write below")
-    add("--iokernel", type=options.in_file, metavar="PROGRAM",
-        help="iokernel (default: built for --stack; without a checkout: on PATH)")  # fmt: skip
+    add(
+        "--iokernel",
+        type=options.in_file,
+        metavar="PROGRAM",
+        help="iokernel (default: built for --stack; without a checkout: on PATH)",
+    )
     add("--stack", help="stack with its launcher, in a checkout (default: openmpi)")
-    add("--launch", metavar="WORDS",
-        help="launcher; `-n N` is added (default: the stack's, or mpiexec)")  # fmt: skip
-    add("-o", "--out", type=options.out_folder, help="schedule, traces, page and answer, on a file "
-        "system that all processes see (default: NAME.replay here)")  # fmt: skip
-    add("--think", default="1", metavar="X",
-        help="factor on the program's pauses in the traced replay (default: 1)")  # fmt: skip
-    add("--fold", type=int, metavar="N",
-        help="replay on N processes, fewer than in the log; without other methods")  # fmt: skip
-    add("--rounds", type=int, default=ROUNDS, metavar="N",
+    add(
+        "--launch",
+        metavar="WORDS",
+        help="launcher; `-n N` is added (default: the stack's, or mpiexec)",
+    )
+    add(
+        "-o",
+        "--out",
+        type=options.out_folder,
+        help="schedule, traces, page and answer, on a file "
+        "system that all processes see (default: NAME.replay here)",
+    )
+    add(
+        "--think",
+        default="1",
+        metavar="X",
+        help="factor on the program's pauses in the traced replay (default: 1)",
+    )
+    add(
+        "--fold",
+        type=int,
+        metavar="N",
+        help="replay on N processes, fewer than in the log; without other methods",
+    )
+    add(
+        "--rounds",
+        type=int,
+        default=ROUNDS,
+        metavar="N",
         help="rounds of other methods, or twice as many where a range needs them; "
-        "0: the replay alone (default: %(default)s)")  # fmt: skip
-    add("--method", action="append", default=[], metavar="NAME",
-        help="such as hdf5 or hdf5:collective; may be repeated (default: all)")  # fmt: skip
-    add("--hint", action="append", default=[], metavar="KEY=VALUE", help="for the other methods, "
-        "and for the replay a second time if the log has MPI-IO calls")  # fmt: skip
+        "0: the replay alone (default: %(default)s)",
+    )
+    add(
+        "--method",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="such as hdf5 or hdf5:collective; may be repeated (default: all)",
+    )
+    add(
+        "--hint",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="for the other methods, and for the replay a second time if the log has MPI-IO calls",
+    )
     add("--seed", type=int, default=1, help="seed of the random order (default: 1)")
     formats.add_format(parser, "the answer", csv="a row for each method")
 
@@ -98,11 +133,16 @@ def _all(runner: Runner, args: argparse.Namespace, known: Known) -> dict[str, An
     program = {word: check.program_seconds(made, way) for word, way in WAYS.items()}
     document, compared = _as_it_was(runner, replay, args, program)
     found: dict[str, Any] = {
-        "trace": str(args.trace), "processes": made.trace.processes, "said": made.said,
-        "conflicts": made.conflicts, "replay": asdict(compared) if compared else None,
-        "answer": [], "ways": [], "good": document is not None,
+        "trace": str(args.trace),
+        "processes": made.trace.processes,
+        "said": made.said,
+        "conflicts": made.conflicts,
+        "replay": asdict(compared) if compared else None,
+        "answer": [],
+        "ways": [],
+        "good": document is not None,
         "program_seconds": program,
-    }  # fmt: skip
+    }
     if document is None:
         found["answer"] = [f"{measured.LOGGED}: {replay.why}"]
         print(plain(*found["answer"]))

@@ -21,14 +21,27 @@ from . import formats, options
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("trace", type=options.in_path, metavar="TRACE",
+    add(
+        "trace",
+        type=options.in_path,
+        metavar="TRACE",
         help="a Darshan log with DXT, a folder of the recorder's raw traces, or text of Recorder's "
-        "recorder2text")  # fmt: skip
-    add("--only", action="append", default=[], metavar="FOLDER",
-        help="only files below this folder; may be repeated")  # fmt: skip
-    add("--gap", type=float, default=phases.GAP, metavar="S",
-        help="pause of all processes that separates two phases, in seconds (default: "
-        "%(default)s)")  # fmt: skip
+        "recorder2text",
+    )
+    add(
+        "--only",
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="only files below this folder; may be repeated",
+    )
+    add(
+        "--gap",
+        type=float,
+        default=phases.GAP,
+        metavar="S",
+        help="pause of all processes that separates two phases, in seconds (default: %(default)s)",
+    )
     add("--posix", action="store_true", help="replay POSIX calls even if the log has MPI-IO calls")
     words = "log with counters only: make up accesses from the counters"
     add("--synthesise", action="store_true", help=words)
@@ -78,8 +91,12 @@ def run_plan(args: argparse.Namespace) -> int:
 
 def add_check(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("schedule", metavar="SCHEDULE", type=options.in_file,
-        help="what `replay plan` made of the log")  # fmt: skip
+    add(
+        "schedule",
+        metavar="SCHEDULE",
+        type=options.in_file,
+        help="what `replay plan` made of the log",
+    )
     add("log", metavar="LOG", type=options.in_path, help="the log, or the folder of raw traces")
     words = "the trace of the replay, with single accesses"
     add("replay", metavar="TRACE", type=options.in_path, help=words)

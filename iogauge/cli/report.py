@@ -32,8 +32,12 @@ YEAR = timedelta(days=366)  # days before the session that the tables cover; his
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     options.add_report(parser)
-    add("--html", type=options.out_file, help="write only this page (default: report.html in "
-        "the output folder and in the session's)")  # fmt: skip
+    add(
+        "--html",
+        type=options.out_file,
+        help="write only this page (default: report.html in "
+        "the output folder and in the session's)",
+    )
     add("--png", type=options.out_folder, help="write the charts as pictures")
     add("--tables", type=options.out_folder, help="write each table as CSV")
     add("--quiet", action="store_true", help="do not name the files written")
@@ -59,11 +63,13 @@ def run(args: argparse.Namespace) -> int:
     if args.csv:
         formats.write_csv([row.cells() for row in table.all_rows], ())
     elif args.json:
-        formats.write_json({
-            "session": table.session.uuid,
-            "overview": [row.cells() for row in table.all_rows],
-            **{section.name: list(map(formats.joined, section.rows)) for section in sections},
-        })  # fmt: skip
+        formats.write_json(
+            {
+                "session": table.session.uuid,
+                "overview": [row.cells() for row in table.all_rows],
+                **{section.name: list(map(formats.joined, section.rows)) for section in sections},
+            }
+        )
     written = []
     if around:
         from iogauge.analysis.pages import report_page  # here: the chart library is slow to load

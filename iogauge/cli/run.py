@@ -21,26 +21,58 @@ QUICK = "quick"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("-n", dest="tests", action="append", default=[], metavar="TEST",
-        help="select tests whose names match this pattern; may be repeated")  # fmt: skip
-    add("-t", dest="tags", action="append", default=[], metavar="TAG",
-        help="select tests with this tag; may be repeated (default on local: quick)")  # fmt: skip
-    add("-S", dest="settings", action="append", default=[], metavar="NAME=VALUE",
-        help="set a variable of the tests, such as repeats=3; may be repeated")  # fmt: skip
+    add(
+        "-n",
+        dest="tests",
+        action="append",
+        default=[],
+        metavar="TEST",
+        help="select tests whose names match this pattern; may be repeated",
+    )
+    add(
+        "-t",
+        dest="tags",
+        action="append",
+        default=[],
+        metavar="TAG",
+        help="select tests with this tag; may be repeated (default on local: quick)",
+    )
+    add(
+        "-S",
+        dest="settings",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="set a variable of the tests, such as repeats=3; may be repeated",
+    )
     add("--site", default=sites.LOCAL, help="a name of `site list`, or a file (default: local)")
     add("--system", metavar="SYSTEM[:PARTITION]", help="one of the site (default: its name)")
-    add("--stack", type=options.names, default=[], metavar="A,B",
-        help="run on these stacks of `stack list`; missing ones are installed")  # fmt: skip
+    add(
+        "--stack",
+        type=options.names,
+        default=[],
+        metavar="A,B",
+        help="run on these stacks of `stack list`; missing ones are installed",
+    )
     words = "run on these file systems of the site"
     add("--fs", type=options.names, default=[], metavar="A,B", help=words)
     words = "run these sizes, such as smoke"
     add("--scale", type=options.names, default=[], metavar="A,B", help=words)
-    add("--rounds", type=options.count, metavar="N",
-        help="alternate two stacks N times and compare them; 0: run each case once")  # fmt: skip
+    add(
+        "--rounds",
+        type=options.count,
+        metavar="N",
+        help="alternate two stacks N times and compare them; 0: run each case once",
+    )
     add("-v", "--verbose", action="store_true", help="print ReFrame's output, no progress bar")
     add("--dry-run", action="store_true", help="write the job scripts, and run nothing")
-    add("-o", "--output", type=options.out_folder, metavar="DIR",
-        help="folder of results (default: IOGAUGE_OUTPUT, or output) or scripts")  # fmt: skip
+    add(
+        "-o",
+        "--output",
+        type=options.out_folder,
+        metavar="DIR",
+        help="folder of results (default: IOGAUGE_OUTPUT, or output) or scripts",
+    )
     add("--there", metavar="DIR", help="with --dry-run: folder of the scripts on the target")
     add("--iokernel", metavar="PROGRAM", help="with --dry-run: path on the target")
     add("--parent", type=int, help=argparse.SUPPRESS)  # what `make` says of itself
@@ -68,8 +100,10 @@ def run(args: argparse.Namespace) -> int:
         os.environ.setdefault(lock.ESCAPE, lock.MACHINE)
     with alone(f"iogauge run {shlex.join(asked.words)}"[:80], args.parent) as child:
         if args.rounds:
-            names = [str(kernels.environ(name)["name"]) if asked.is_local else name
-                     for name in args.stack]  # fmt: skip
+            names = [
+                str(kernels.environ(name)["name"]) if asked.is_local else name
+                for name in args.stack
+            ]
             return run_session.compare(child, names, args.rounds, asked.options())
         seconds = rounds.SECONDS if asked.is_local and args.rounds is None else None
         return run_session.run(child, asked.options(), paths.output(), seconds)
@@ -118,8 +152,12 @@ def _render(args: argparse.Namespace, asked: Asked) -> int:
 
 def add_collect(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=options.in_path, metavar="DIR", help="with the results")
-    parser.add_argument("--site", type=options.in_file, metavar="FILE",
-                        help="site file of the dry run, if `site list` lacks it")  # fmt: skip
+    parser.add_argument(
+        "--site",
+        type=options.in_file,
+        metavar="FILE",
+        help="site file of the dry run, if `site list` lacks it",
+    )
 
 
 def run_collect(args: argparse.Namespace) -> int:

@@ -38,13 +38,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-n", type=int, default=4, metavar="N", help="processes (default: 4)")
     options.add_stack(parser)
     add("--program", type=options.in_file, help="iokernel to run (default: built for --stack)")
-    add("--dir", type=options.out_folder, default=Path("/dev/shm"),
-        help="where it writes (default: /dev/shm)")  # fmt: skip
+    add(
+        "--dir",
+        type=options.out_folder,
+        default=Path("/dev/shm"),
+        help="where it writes (default: /dev/shm)",
+    )
     add("--set", action="append", default=[], metavar="NAME=VALUE", help="environment variable")
     add("--tries", type=int, default=6, metavar="N", help="runs of each case (default: 6)")
     add("--runs", type=int, default=20, metavar="N", help="runs of the smallest case (default: 20)")
-    add("-o", "--out", type=options.out_file,
-        help="the C program (default: a new repro.c here)")  # fmt: skip
+    add("-o", "--out", type=options.out_file, help="the C program (default: a new repro.c here)")
 
 
 def run(args: argparse.Namespace) -> int:

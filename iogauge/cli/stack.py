@@ -28,10 +28,14 @@ def run_list(args: argparse.Namespace) -> int:
     for name in stacks.known():
         lacks = stacks.lacking(name)
         there, missing = stacks.libraries(name)
-        rows.append({
-            "stack": name, "installed": not lacks, "libraries": " ".join(there),
-            "lacks": lacks or " ".join(missing),
-        })  # fmt: skip
+        rows.append(
+            {
+                "stack": name,
+                "installed": not lacks,
+                "libraries": " ".join(there),
+                "lacks": lacks or " ".join(missing),
+            }
+        )
     formats.show(args, rows, COLUMNS)
     return EXIT_OK
 

@@ -20,8 +20,14 @@ from . import formats, options
 
 Row = dict[str, Any]
 # What ends a job; a job of this machine ends with the session.
-CANCEL = {"slurm.j2": "scancel", "squeue.j2": "scancel", "pbs.j2": "qdel", "torque.j2": "qdel",
-          "cobalt.j2": "qdel", "loadleveler.j2": "llcancel"}  # fmt: skip
+CANCEL = {
+    "slurm.j2": "scancel",
+    "squeue.j2": "scancel",
+    "pbs.j2": "qdel",
+    "torque.j2": "qdel",
+    "cobalt.j2": "qdel",
+    "loadleveler.j2": "llcancel",
+}
 
 
 def add_path(parser: argparse.ArgumentParser) -> None:
@@ -108,10 +114,14 @@ def run_recover(args: argparse.Namespace) -> int:
         if cases:
             report = recover.write_interrupted(args.output, name, cases)
             wanted.append(report)
-            done.append({
-                "session": name, "cases": len(cases), "unfinished": len(running),
-                "report": str(report),
-            })  # fmt: skip
+            done.append(
+                {
+                    "session": name,
+                    "cases": len(cases),
+                    "unfinished": len(running),
+                    "report": str(report),
+                }
+            )
     for report in wanted:
         try:
             ingest(report, place, strict=False, say=say)

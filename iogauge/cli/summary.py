@@ -85,13 +85,15 @@ def as_json(table: Table) -> dict[str, object]:
     facts = {name: getattr(session, name) for name in names}
     return {
         "session": {
-            **facts, "report": str(session.report), "started": session.started.isoformat(),
+            **facts,
+            "report": str(session.report),
+            "started": session.started.isoformat(),
         },
         "all_verified": table.all_verified(),
         "counts": dict(table.counts()),
         "rows": [row.cells() for row in table.all_rows],
         "peaks": [_peak_json(*of) for of in table.highest.all().items()],
-    }  # fmt: skip
+    }
 
 
 def _peak_json(of: Conditions, peak: SessionPeak) -> dict[str, object]:

@@ -25,14 +25,22 @@ CALLS = ("phase", "call", "process", "calls", "seconds", *calls.QUANTILES)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("folder", nargs="?", type=options.in_path, metavar="RUN",
+    add(
+        "folder",
+        nargs="?",
+        type=options.in_path,
+        metavar="RUN",
         help=f"folder with a run's {TRACE} and {DOCUMENT} (default: the last one), any Darshan "
-        "log, or a folder of the recorder's traces")  # fmt: skip
+        "log, or a folder of the recorder's traces",
+    )
     options.add_output(parser)
     formats.add_format(parser, "the ledger", "; write no page")
     add("--html", type=options.out_file, help=f"the page (default: RUN/{PAGE}, or a new LOG.html)")
-    add("--calls", action="store_true", help="with --csv: seconds of single calls, instead of the "
-        "ledger or the layers")  # fmt: skip
+    add(
+        "--calls",
+        action="store_true",
+        help="with --csv: seconds of single calls, instead of the ledger or the layers",
+    )
     add("--no-summary", action="store_true", help="skip PyDarshan's summary (some seconds)")
 
 
@@ -77,8 +85,14 @@ def run_alone(args: argparse.Namespace, log: Log) -> int:
     ]
     singly = phases.singly(log, {}, lambda _: True)
     if args.json:
-        formats.write_json({"recorder": log.recorder, "processes": log.processes, "layers": found,
-                            **_calls(singly, log)})  # fmt: skip
+        formats.write_json(
+            {
+                "recorder": log.recorder,
+                "processes": log.processes,
+                "layers": found,
+                **_calls(singly, log),
+            }
+        )
     elif args.csv:
         cells: tuple[str, ...] = ("name", "files", "read", "written", "reading", "writing", "other")
         rows = [{name: row[name] for name in cells} for row in found]

@@ -51,18 +51,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--fs", default="disk", help="ram, disk, or a folder (default: disk)")
     options.add_stack(parser)
     add("--processes", type=int, default=4, metavar="N", help="processes of a job (default: 4)")
-    add("--budget", type=seconds, metavar="TIME",
-        help=f"time for all jobs, such as 90s, 10m, 1h (default: {BUDGET})")  # fmt: skip
-    add("--default", default=DEFAULT, metavar="METHOD[:MODE]",
-        help=f"baseline of the gain (default: {DEFAULT})")  # fmt: skip
-    add("--for", dest="wish", choices=("write", "read", "both"), default="write",
-        help="direction to optimize (default: write)")  # fmt: skip
+    add(
+        "--budget",
+        type=seconds,
+        metavar="TIME",
+        help=f"time for all jobs, such as 90s, 10m, 1h (default: {BUDGET})",
+    )
+    add(
+        "--default",
+        default=DEFAULT,
+        metavar="METHOD[:MODE]",
+        help=f"baseline of the gain (default: {DEFAULT})",
+    )
+    add(
+        "--for",
+        dest="wish",
+        choices=("write", "read", "both"),
+        default="write",
+        help="direction to optimize (default: write)",
+    )
     scopes = parser.add_mutually_exclusive_group()
     for name, words in list(SCOPES.items())[1:]:
-        scopes.add_argument(f"--{name}", dest="scope", action="store_const", const=name,
-                            default="everything", help=f"only {words}")  # fmt: skip
-    add("--fsync", action=argparse.BooleanOptionalAction,
-        help="include the flush in the time (default: yes, except in memory)")  # fmt: skip
+        scopes.add_argument(
+            f"--{name}",
+            dest="scope",
+            action="store_const",
+            const=name,
+            default="everything",
+            help=f"only {words}",
+        )
+    add(
+        "--fsync",
+        action=argparse.BooleanOptionalAction,
+        help="include the flush in the time (default: yes, except in memory)",
+    )
     words = "also write an entry for the site file"
     add("--site-entry", dest="site", action="store_true", help=words)
     add("--write", type=options.out_folder, help="folder of the files (default: the session's)")
@@ -85,11 +107,12 @@ def asked_for(args: argparse.Namespace) -> dict[str, Any]:
              "site")  # fmt: skip
     return {
         **{name: getattr(args, name) for name in names},
-        "place": str(place), "launch": args.launch or "",
+        "place": str(place),
+        "launch": args.launch or "",
         "fsync": not in_memory if args.fsync is None else args.fsync,
         "program": str(args.program.absolute()) if args.program else "",
         "command": shlex.join(["iogauge", *sys.argv[1:]]),
-    }  # fmt: skip
+    }
 
 
 def job_of(asked: dict[str, Any]) -> Job:
@@ -101,9 +124,13 @@ def job_of(asked: dict[str, Any]) -> Job:
     asked["program"] = asked["program"] or str(kernels.build_for_runs(environ))
     launch = shlex.split(asked["launch"]) or [*stack.launch, "-n", str(asked["processes"])]
     return Job(
-        tuple(launch), Path(asked["program"]), tuple(shlex.split(asked["pattern"])),
-        Path(asked["place"]), asked["fsync"], stack.variables,
-    )  # fmt: skip
+        tuple(launch),
+        Path(asked["program"]),
+        tuple(shlex.split(asked["pattern"])),
+        Path(asked["place"]),
+        asked["fsync"],
+        stack.variables,
+    )
 
 
 def space(asked: dict[str, Any], job: Job) -> Space:
@@ -113,9 +140,13 @@ def space(asked: dict[str, Any], job: Job) -> Space:
     if mount_of(job.place)["type"] in ("lustre", "beegfs", "pvfs2", "ceph"):
         features.add("striped")
     return space_of(
-        listing, job.pattern[0], str(asked["default"]), asked["processes"], asked["scope"],
+        listing,
+        job.pattern[0],
+        str(asked["default"]),
+        asked["processes"],
+        asked["scope"],
         frozenset(features),
-    )  # fmt: skip
+    )
 
 
 def search(session: Session, job: Job, space: Space) -> Found:

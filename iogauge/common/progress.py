@@ -36,8 +36,10 @@ class Bar:
         self.bar = Progress(
             BarColumn(20),
             TextColumn("{task.description}", table_column=Column(no_wrap=True), markup=False),
-            console=console, transient=True, disable=not self.live,
-        )  # fmt: skip
+            console=console,
+            transient=True,
+            disable=not self.live,
+        )
 
     def __enter__(self) -> "Bar":
         # The thread that draws takes no signal: which ones wait is known of the main thread only.

@@ -58,8 +58,10 @@ def names(what: str) -> tuple[str, ...]:
 
 # A method's kind of file: the last cell of its row -> text.
 KINDS = {
-    "own": "a file per process", "shared": "one shared file", "format": "a self-describing format",
-}  # fmt: skip
+    "own": "a file per process",
+    "shared": "one shared file",
+    "format": "a self-describing format",
+}
 
 
 def methods_of_kind(kind: str) -> list[str]:

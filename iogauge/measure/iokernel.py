@@ -60,11 +60,13 @@ class Stack:
         launcher = environ["extras"]["launcher"]
         most = environ["extras"].get("max_processes", {"count": 2**31, "why": ""})
         return cls(
-            environ["name"], program.absolute(),
+            environ["name"],
+            program.absolute(),
             tuple(" ".join([launcher["command"], *launcher["options"]]).split()),
             {**kernels.variables(), **dict(environ.get("env_vars", []))},
-            most["count"], most["why"],
-        )  # fmt: skip
+            most["count"],
+            most["why"],
+        )
 
     @property
     def recorder(self) -> Path | None:
@@ -81,9 +83,12 @@ class Stack:
     def recorded(self, traces: Path, data: Path) -> list[str]:
         """The prefix that records each access below `data` in `traces`."""
         return [
-            "env", f"LD_PRELOAD={self.recorder}", f"IOGAUGE_TRACE_DIR={traces}",
-            f"IOGAUGE_TRACE_INCLUDE={data}", "IOGAUGE_TRACE_SEGMENTS=0",
-        ]  # fmt: skip
+            "env",
+            f"LD_PRELOAD={self.recorder}",
+            f"IOGAUGE_TRACE_DIR={traces}",
+            f"IOGAUGE_TRACE_INCLUDE={data}",
+            "IOGAUGE_TRACE_SEGMENTS=0",
+        ]
 
     def listing(self, prefix: Sequence[str] = ()) -> dict[str, Any]:
         """The program's list of abilities. Raises CannotList."""
@@ -160,10 +165,16 @@ def _reason(said: str) -> str:
 
 
 def run(
-    stack: Stack, processes: int, words: Sequence[str], *, env: Mapping[str, str] | None = None,
-    seconds: float | None = SECONDS, prefix: Sequence[str] = (), document: Path | None = None,
+    stack: Stack,
+    processes: int,
+    words: Sequence[str],
+    *,
+    env: Mapping[str, str] | None = None,
+    seconds: float | None = SECONDS,
+    prefix: Sequence[str] = (),
+    document: Path | None = None,
     guard: Guard | None = None,
-) -> Ended:  # fmt: skip
+) -> Ended:
     """One parallel run. `env`: besides the stack's. `document`: path of its result document."""
     command = stack.command(processes, words, prefix)
     command += ["--json", str(document)] if document else []
@@ -172,10 +183,14 @@ def run(
 
 
 def execute(
-    command: Sequence[str], env: Mapping[str, str], *, seconds: float | None = SECONDS,
-    document: Path | None = None, guard: Guard | None = None,
+    command: Sequence[str],
+    env: Mapping[str, str],
+    *,
+    seconds: float | None = SECONDS,
+    document: Path | None = None,
+    guard: Guard | None = None,
     late: Callable[[int], None] | None = None,
-) -> Ended:  # fmt: skip
+) -> Ended:
     """Run any command that starts processes. `guard`: ends them if this process ends. `late`:
     called with the session leader of a run that takes too long, before it is killed."""
     if document:
@@ -184,9 +199,14 @@ def execute(
     began = time.monotonic()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True,
-            env={**os.environ, **env, MARK: mark}, preexec_fn=guard.watch if guard else None,
-        )  # fmt: skip
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            start_new_session=True,
+            env={**os.environ, **env, MARK: mark},
+            preexec_fn=guard.watch if guard else None,
+        )
         status, outlived = None, None
         try:
             wait_for_an_end([process.pid], seconds)  # Popen's own looks every 50 ms

@@ -37,8 +37,12 @@ def render(asked: Asked, target: Path, there: str, iokernel: str) -> tuple[list[
         environment = {**os.environ, "IOGAUGE_OUTPUT": folder}
         done = subprocess.run(
             [REFRAME, *options, "--dry-run"],
-            cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         reports = map(json_file.read, Path(folder).glob("reports/*.json"))
         cases = [case for report in reports for case in cases_of(report)]
         reasons = [why_not(case) for case in cases if case["result"] == "skip"]

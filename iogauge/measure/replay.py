@@ -44,10 +44,14 @@ class Runner:
         os.sync()  # otherwise dirty pages of one run are written while the next is timed
         with own_folder(self.data) as place:
             done = iokernel.run(
-                self.stack, other.processes, [*other.words, *more, *hints, "--dir", str(place)],
-                prefix=self.stack.recorded(traces, place) if traces else [], seconds=None,
-                document=self.work / "result.json", guard=self.guard,
-            )  # fmt: skip
+                self.stack,
+                other.processes,
+                [*other.words, *more, *hints, "--dir", str(place)],
+                prefix=self.stack.recorded(traces, place) if traces else [],
+                seconds=None,
+                document=self.work / "result.json",
+                guard=self.guard,
+            )
         verdict = (done.document or {}).get("verification", {}).get("verdict")
         if done.status == 0 and verdict == "verified":
             return done.document

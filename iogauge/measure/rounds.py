@@ -87,8 +87,9 @@ def in_order(found: Sequence[Candidate]) -> list[Job]:
     groups: dict[tuple[Any, ...], list[Candidate]] = {}
     for one in found:
         groups.setdefault(one.group, []).append(one)
-    tiers = [list(itertools.chain(*tier))
-             for tier in zip(*map(_of_group, groups.values()), strict=True)]  # fmt: skip
+    tiers = [
+        list(itertools.chain(*tier)) for tier in zip(*map(_of_group, groups.values()), strict=True)
+    ]
     tiers[3:3] = [_of_stacks(found)]
     return list(dict.fromkeys(itertools.chain(*tiers)))
 
@@ -218,9 +219,13 @@ def run(child: Child, words: Sequence[str], output: Path, done: Measured, second
     some = [",".join(map(str, TWICE)), *(f"{hashes[job.case]}:{job.stack}" for job in also)]
     variables = {ONLY: only(stacks), order.SOME: " ".join(some)}
     more = measure(
-        child, [*without(words), *names], output, part=True, variables=variables,
+        child,
+        [*without(words), *names],
+        output,
+        part=True,
+        variables=variables,
         rounds=ROUNDS - 1,
-    )  # fmt: skip
+    )
     if more.report is not None:
         data = merge(data, json_file.read(more.report), more.name)
         _replace(done.report, data)

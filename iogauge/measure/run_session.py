@@ -48,10 +48,12 @@ def judge(
             runs.setdefault(words, []).append(claim.id)
     # No claim is about file systems in memory.
     each = [
-        (f"session {number} of {len(runs)} ({' '.join(who)}): {words}",
-         [*options, *shlex.split(words), "--exclude=fs=ram"])
+        (
+            f"session {number} of {len(runs)} ({' '.join(who)}): {words}",
+            [*options, *shlex.split(words), "--exclude=fs=ram"],
+        )
         for number, (words, who) in enumerate(runs.items(), 1)
-    ]  # fmt: skip
+    ]
     return _several(child, each, ["claims", *names])
 
 

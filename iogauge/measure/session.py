@@ -123,10 +123,13 @@ class Child:
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # until there is whom to send them to
         try:
             self.running = subprocess.Popen(
-                command, env={**environment, HOLD: ",".join(map(str, hold))}, pass_fds=hold,
-                stdout=lines.written if lines else None, preexec_fn=lambda: _begin(self.guard),
+                command,
+                env={**environment, HOLD: ",".join(map(str, hold))},
+                pass_fds=hold,
+                stdout=lines.written if lines else None,
+                preexec_fn=lambda: _begin(self.guard),
                 stderr=subprocess.STDOUT if lines else None,
-            )  # fmt: skip
+            )
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         os.close(writer)

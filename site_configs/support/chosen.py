@@ -16,9 +16,11 @@ from site_configs.support import abi, common, debian, wheels
 
 # By prefix; all others are Debian's.
 KINDS = {
-    wheels.BEGIN: wheels.stack, "abi": abi.stack, "standard": abi.standard,
+    wheels.BEGIN: wheels.stack,
+    "abi": abi.stack,
+    "standard": abi.standard,
     wheels.PREFIX: wheels.in_prefix,
-}  # fmt: skip
+}
 
 
 def stack(name: str) -> dict[str, Any]:

@@ -134,9 +134,17 @@ def file_system(path: Path | str, note: str = "", kind: str = "", **more: Any) -
 
 
 def partition(
-    scheduler: str, launcher: str, *, stack: str, cores: int, file_systems: dict[str, Any],
-    name: str = "batch", access: Sequence[str] = (), features: Sequence[str] = (), **extras: Any,
-) -> dict[str, Any]:  # fmt: skip
+    scheduler: str,
+    launcher: str,
+    *,
+    stack: str,
+    cores: int,
+    file_systems: dict[str, Any],
+    name: str = "batch",
+    access: Sequence[str] = (),
+    features: Sequence[str] = (),
+    **extras: Any,
+) -> dict[str, Any]:
     """A part of a machine with a batch system. `stack`: the name of its environ; `cores`: of a
     node; `access`: options of the scheduler, of which empty ones are left out; `extras`: `nodes`,
     `memory` (MiB of a node) and others of docs/reference/site-file.md."""
@@ -203,9 +211,14 @@ def stack(
         loads.insert(0, f"[[ $(type -t module) ]] || . {shlex.quote(modules_init)}")
     more["prepare_cmds"] = [*loads, *more.get("prepare_cmds", [])]
     return {
-        "name": name, "cc": compiler, "cxx": "", "ftn": "",
-        "features": ["mpi", "mpiio", *features], "extras": extras, **more,
-    }  # fmt: skip
+        "name": name,
+        "cc": compiler,
+        "cxx": "",
+        "ftn": "",
+        "features": ["mpi", "mpiio", *features],
+        "extras": extras,
+        **more,
+    }
 
 
 def spack_stack(
@@ -224,9 +237,14 @@ def spack_stack(
     activate = f". {shlex.quote(str(spack.activation_file(variant)))}"
     more["prepare_cmds"] = [*more.get("prepare_cmds", []), activate]
     return {
-        "name": name or variant.replace("/", "-"), "cc": "mpicc", "cxx": "", "ftn": "",
-        "features": ["mpi", "mpiio", *features], "extras": extras, **more,
-    }  # fmt: skip
+        "name": name or variant.replace("/", "-"),
+        "cc": "mpicc",
+        "cxx": "",
+        "ftn": "",
+        "features": ["mpi", "mpiio", *features],
+        "extras": extras,
+        **more,
+    }
 
 
 def site(systems: list[dict[str, Any]], environments: list[dict[str, Any]]) -> dict[str, Any]:
@@ -241,9 +259,12 @@ def site(systems: list[dict[str, Any]], environments: list[dict[str, Any]]) -> d
 
 
 def this_machine(
-    name: str, descr: str, environs: list[dict[str, Any]], file_systems: dict[str, Any],
+    name: str,
+    descr: str,
+    environs: list[dict[str, Any]],
+    file_systems: dict[str, Any],
     partition: str = "host",
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """A site of this machine alone, without a batch system; `ConfigError` as `checked`."""
     node = {
         "name": partition,

@@ -130,9 +130,16 @@ OPENMPI_VARIABLES = [["OMPI_MCA_pml", "ob1"], ["OMPI_MCA_odls_base_sigkill_timeo
 
 
 def entry(
-    name: str, mpi: str, *, library: str, programs: tuple[str, str], features: list[str],
-    needs: dict[str, Any], cmake: dict[str, Any] | None = None, **extras: Any,
-) -> dict[str, Any]:  # fmt: skip
+    name: str,
+    mpi: str,
+    *,
+    library: str,
+    programs: tuple[str, str],
+    features: list[str],
+    needs: dict[str, Any],
+    cmake: dict[str, Any] | None = None,
+    **extras: Any,
+) -> dict[str, Any]:
     """The environ of an MPI on this machine. `programs`: its compiler and its launcher; `cmake`,
     `needs`: by feature."""
     compiler, launcher = programs
@@ -162,9 +169,15 @@ def with_extras(environ: dict[str, Any], **extras: Any) -> dict[str, Any]:
 
 
 def of_debian(
-    debian: Debian, mpi: str, library: str, *, features: list[str], cmake: dict[str, list[str]],
-    needs: dict[str, Any], **extras: Any,
-) -> dict[str, Any]:  # fmt: skip
+    debian: Debian,
+    mpi: str,
+    library: str,
+    *,
+    features: list[str],
+    cmake: dict[str, list[str]],
+    needs: dict[str, Any],
+    **extras: Any,
+) -> dict[str, Any]:
     """What all of Debian's stacks have: MPI, HDF5, and CGNS that was built for them."""
     cgns = [built("include/pcgnslib.h", debian, mpi)]
     header = debian.need(f"/usr/include/hdf5/{mpi}/hdf5.h", f"libhdf5-{mpi}-dev")

@@ -40,8 +40,11 @@ def handlers() -> list[dict[str, Any]]:
     post = functools.partial(requests.post, timeout=SECONDS)
     logging.requests = SimpleNamespace(post=post, exceptions=requests.exceptions)
     found: dict[str, Any] = {
-        "type": "httpjson", "url": url, "level": "info", "json_formatter": document,
-    }  # fmt: skip
+        "type": "httpjson",
+        "url": url,
+        "level": "info",
+        "json_formatter": document,
+    }
     if file := os.environ.get(AUTHORIZATION):
         try:
             line = Path(file).read_text(encoding="ascii").strip()

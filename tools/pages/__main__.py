@@ -57,10 +57,12 @@ def made(template: str, **values: Any) -> str:
 def documents_page(old: str) -> str:
     numbers = Counter(number.id for number in references.published())
     text = made(
-        "experiments.md.j2", documents=experiments.documents(),
-        experiments=experiments.experiments(), varies=_varies,
+        "experiments.md.j2",
+        documents=experiments.documents(),
+        experiments=experiments.experiments(),
+        varies=_varies,
         printed=lambda one: sum(numbers[group] for group in one.published),
-    )  # fmt: skip
+    )
     old = put(old, "experiments", text)
     return put(old, "claims", made("claims.md.j2", claims=claims.load()))
 

@@ -87,8 +87,17 @@ class PlannedRun(How):
     def key(self) -> tuple[Any, ...]:
         """The run's identity, as in its record (KEY)."""
         call = self.call
-        return (self.stack, call.pattern, call.method, call.mode, " ".join(self.options),
-                self.setting_name, self.processes, self.fs, self.seed)  # fmt: skip
+        return (
+            self.stack,
+            call.pattern,
+            call.method,
+            call.mode,
+            " ".join(self.options),
+            self.setting_name,
+            self.processes,
+            self.fs,
+            self.seed,
+        )
 
     @property
     def cell(self) -> tuple[Any, ...]:
@@ -138,8 +147,9 @@ def told(stack: Candidate, fs: Sequence[str], seed: int) -> Iterator[PlannedRun]
         for call, (setting, why, runs) in itertools.product(calls, ways):
             for number in range(runs):
                 seed_of_run = 1 + (seed * 1000003 - number) % 999983
-                yield PlannedRun(how.options, setting, how.processes, how.fs, stack.name, call,
-                           seed_of_run, why)  # fmt: skip
+                yield PlannedRun(
+                    how.options, setting, how.processes, how.fs, stack.name, call, seed_of_run, why
+                )
 
 
 def cases(stack: Candidate, fs: Sequence[str], seed: int) -> Iterator[PlannedRun]:

@@ -84,9 +84,14 @@ def execute(stack: Candidate, case: PlannedRun, base: Path, guard: Guard | None 
     with own_folder(base) as folder:
         (folder / "data").mkdir()
         done = iokernel.run(
-            stack, case.processes, [*words_of(stack, case, folder / "data"), *LIMITS],
-            env=environment(stack, case), seconds=SECONDS, document=folder / DOCUMENT, guard=guard,
-        )  # fmt: skip
+            stack,
+            case.processes,
+            [*words_of(stack, case, folder / "data"), *LIMITS],
+            env=environment(stack, case),
+            seconds=SECONDS,
+            document=folder / DOCUMENT,
+            guard=guard,
+        )
     outcome, said = judge(done)
     record = {
         **dict(zip(KEY, case.key, strict=True)),
@@ -249,14 +254,15 @@ def _about(stacks: list[Candidate], seed: int, places: dict[str, Path]) -> dict[
                 "calls": len(stack.calls),
                 "settings": {
                     name_of(one): {
-                        "hints": hints_of(one, stack.is_ompio), "variables": variables_of(one),
+                        "hints": hints_of(one, stack.is_ompio),
+                        "variables": variables_of(one),
                     }
                     for one in stack.settings
                 },
             }
             for stack in stacks
         },
-    }  # fmt: skip
+    }
 
 
 def _keep_about(file: Path, new: dict[str, Any]) -> None:

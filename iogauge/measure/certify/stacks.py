@@ -133,18 +133,32 @@ def calls(listing: dict[str, Any]) -> list[Call]:
             continue
         if "inner" in method["options"]:
             found += [
-                Call(pattern, method["name"], inner["name"], ("--inner", inner["name"]),
-                     bool(inner["modes"]), False, inner["file_per_process"])
+                Call(
+                    pattern,
+                    method["name"],
+                    inner["name"],
+                    ("--inner", inner["name"]),
+                    bool(inner["modes"]),
+                    False,
+                    inner["file_per_process"],
+                )
                 for of, inner in able
                 if of == pattern and inner["writes_alone"] and not inner["moves_nothing"]
-            ]  # fmt: skip
+            ]
             continue
         for mode in method["modes"] or [""]:
             on_one = mode in alone
             found.append(
-                Call(pattern, method["name"], mode, (), bool(mode) and not on_one, on_one,
-                     method["file_per_process"])
-            )  # fmt: skip
+                Call(
+                    pattern,
+                    method["name"],
+                    mode,
+                    (),
+                    bool(mode) and not on_one,
+                    on_one,
+                    method["file_per_process"],
+                )
+            )
     return found
 
 
@@ -183,5 +197,6 @@ def prepare(name: str, built: str = "") -> Candidate:
             raise UsageError(f"{' '.join(words)}: {done.why}")
         own = of_openmpi(done.stdout)
     versions = {key: str(value) for key, value in listing["libraries"].items() if value}
-    return Candidate(**vars(stack), calls=calls(listing), settings=own, is_ompio=is_ompio,
-                     versions=versions)  # fmt: skip
+    return Candidate(
+        **vars(stack), calls=calls(listing), settings=own, is_ompio=is_ompio, versions=versions
+    )

@@ -28,9 +28,14 @@ class Machine:
     def ask(self, *words: str) -> Answer:
         try:
             done = subprocess.run(
-                words, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL,
-                timeout=PATIENCE, check=False,
-            )  # fmt: skip
+                words,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                stdin=subprocess.DEVNULL,
+                timeout=PATIENCE,
+                check=False,
+            )
         except subprocess.TimeoutExpired:
             return Answer(trouble=f"no answer within {PATIENCE:.0f} s")
         except OSError as error:

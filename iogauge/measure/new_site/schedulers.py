@@ -90,9 +90,13 @@ def slurm(_: Machine, text: str) -> list[Partition]:
         access = f"--partition={name}"
         old = found.get(name, Partition(name, access))
         found[name] = Partition(
-            name, access, nodes + old.nodes, _least(sockets * cores, old.cores),
-            _least(memory, old.memory), in_seconds(limit),
-        )  # fmt: skip
+            name,
+            access,
+            nodes + old.nodes,
+            _least(sockets * cores, old.cores),
+            _least(memory, old.memory),
+            in_seconds(limit),
+        )
     return list(found.values())
 
 
@@ -147,12 +151,18 @@ def pbs(machine: Machine, text: str) -> list[Partition]:
         for node in nodes
     ]
     return [
-        Partition(name, f"-q {name}", len(nodes), _least(*cores), _least(*memory),
-                  in_seconds(keys.get("resources_max.walltime", "")))
+        Partition(
+            name,
+            f"-q {name}",
+            len(nodes),
+            _least(*cores),
+            _least(*memory),
+            in_seconds(keys.get("resources_max.walltime", "")),
+        )
         for name, keys in blocks(text)
         if keys.get("queue_type", "").startswith("E")
         and keys.get("enabled") == "True" == keys.get("started")
-    ]  # fmt: skip
+    ]
 
 
 def _below_rule(text: str, rule: str) -> Iterable[list[str]]:

@@ -106,10 +106,15 @@ class Runner:
         with own_folder(self.folder) as place:
             prefix = self.stack.recorded(traces, self.folder) if traces else []
             done = iokernel.run(
-                self.stack, case.processes, [*case.words, "--dir", str(place)], prefix=prefix,
-                env=dict(case.environment), seconds=self.seconds, document=place / DOCUMENT,
+                self.stack,
+                case.processes,
+                [*case.words, "--dir", str(place)],
+                prefix=prefix,
+                env=dict(case.environment),
+                seconds=self.seconds,
+                document=place / DOCUMENT,
                 guard=self.guard,
-            )  # fmt: skip
+            )
         if done.kind == "refused":
             return f"{REFUSED}: {done.why}"
         if done.status == 0:

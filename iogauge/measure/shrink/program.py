@@ -83,9 +83,13 @@ def suspects(some: Sequence[Round], found: Blame, file: int) -> list[Round]:
 
 
 def text_of(
-    some: Sequence[Round], processes: int, command: str, repeats: int, library: str,
+    some: Sequence[Round],
+    processes: int,
+    command: str,
+    repeats: int,
+    library: str,
     most: int = MOST_LINES,
-) -> str:  # fmt: skip
+) -> str:
     """The program. Raises NoProgramError if it has too many lines."""
     lowest = min((offset for r in some for _, offset, _ in r.pieces), default=0)
     lowest -= lowest % PAGE
@@ -99,9 +103,14 @@ def text_of(
     values = {
         "TABLE": textwrap.indent(textwrap.fill(" ".join(rows), WIDTH - 4), " " * 4),
         "KIND": ", ".join(str(int(r.together) + int(r.viewed)) for r in some),
-        "ROUNDS": len(some), "COPIES": max(1, CALLS // len(some)), "SPAN": highest - lowest,
-        "PROCESSES": processes, "REPEATS": repeats, "COMMAND": command, "LIBRARY": library,
-    }  # fmt: skip
+        "ROUNDS": len(some),
+        "COPIES": max(1, CALLS // len(some)),
+        "SPAN": highest - lowest,
+        "PROCESSES": processes,
+        "REPEATS": repeats,
+        "COMMAND": command,
+        "LIBRARY": library,
+    }
     made = SOURCE.read_text()
     for name, value in values.items():
         made = made.replace(f"@{name}@", str(value))
@@ -142,10 +151,13 @@ class Program:
         )
         with own_folder(self.runner.folder) as place:
             done = iokernel.run(
-                stack, self.case.processes, [str(place / "repro.bin"), str(repeats)],
-                env=dict(self.case.environment), seconds=self.runner.seconds,
+                stack,
+                self.case.processes,
+                [str(place / "repro.bin"), str(repeats)],
+                env=dict(self.case.environment),
+                seconds=self.runner.seconds,
                 guard=self.runner.guard,
-            )  # fmt: skip
+            )
         match = FOUND.search(done.stdout)
         if not match:
             late = done.status is None

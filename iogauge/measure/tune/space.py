@@ -163,11 +163,16 @@ FREE = frozenset({"free-layout"})  # the file may order data differently
 
 # Starting points: good combinations on one node (the project's measurements of S3D).
 STARTS: tuple[Config, ...] = (
-    (("io", "romio"), ("buffering", "enable"), ("aggregators", "all"), ("buffer", str(UNITS["m"])),
-     ("swap-in-place", "enable")),
+    (
+        ("io", "romio"),
+        ("buffering", "enable"),
+        ("aggregators", "all"),
+        ("buffer", str(UNITS["m"])),
+        ("swap-in-place", "enable"),
+    ),
     (("io", "romio"),),
     (("fcoll", "two_phase"),),
-)  # fmt: skip
+)
 
 
 def space_of(

@@ -36,8 +36,11 @@ from reframe_tests.machine.leftovers import own_folder
 Kind = Literal["ok", "wrong bytes", "failed", "crashed", "hung", "too slow"]
 Wish = Literal["write", "read", "both"]
 KINDS: Mapping[str, Kind] = {
-    "wrong bytes": "wrong bytes", "hung": "hung", "late": "too slow", "crashed": "crashed",
-}  # fmt: skip
+    "wrong bytes": "wrong bytes",
+    "hung": "hung",
+    "late": "too slow",
+    "crashed": "crashed",
+}
 
 
 @dataclass(frozen=True)
@@ -130,9 +133,14 @@ def outcome(done: Ended) -> Outcome:
         return Outcome(KINDS.get(done.kind, "failed"), done.why, seconds=done.seconds)
     summary = done.document["summary"]
     return Outcome(
-        "ok", "", summary.get("write_bw"), summary.get("read_bw"), done.seconds,
-        int(done.document["memory"]["peak_rss"]), tuple(done.document["used"]["hints_ignored"]),
-    )  # fmt: skip
+        "ok",
+        "",
+        summary.get("write_bw"),
+        summary.get("read_bw"),
+        done.seconds,
+        int(done.document["memory"]["peak_rss"]),
+        tuple(done.document["used"]["hints_ignored"]),
+    )
 
 
 ASKED, TRIALS, TEST, SYSTEM = "tune.json", "trials.jsonl", "Tune", "local"
@@ -227,12 +235,20 @@ class Session:
             "name": name,
             "display_name": f"{name} %.repeat_no={trial.round}",
             "unique_name": f"{TEST}_{trial.number:05}",
-            "system": SYSTEM, "partition": "host", "environ": asked["stack"],
+            "system": SYSTEM,
+            "partition": "host",
+            "environ": asked["stack"],
             "result": "pass" if good else "fail",
             "fail_reason": None if good else f"{trial.outcome.kind}: {trial.outcome.why}",
-            "outputdir": str(self.keep(trial.number)), "stagedir": None,
-            "fixture": False, "num_tasks": asked["processes"], "tags": ["tune", trial.stage],
-            "fs": asked["fs"], "pattern": str(asked["pattern"]).split()[0],
+            "outputdir": str(self.keep(trial.number)),
+            "stagedir": None,
+            "fixture": False,
+            "num_tasks": asked["processes"],
+            "tags": ["tune", trial.stage],
+            "fs": asked["fs"],
+            "pattern": str(asked["pattern"]).split()[0],
             "scale": "_".join(str(asked["pattern"]).split()[1:]).replace("--", "") or "default",
-            "method": method, "mode": mode, "perfvalues": None,
-        }  # fmt: skip
+            "method": method,
+            "mode": mode,
+            "perfvalues": None,
+        }
