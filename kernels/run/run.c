@@ -43,8 +43,8 @@ static uint64_t replay_bytes(const io_schedule *plan, uint64_t written, io_error
     return made < most ? made : most;
 }
 
-/* What the files take at most. The files of a repeat are removed before the next are made, and the ceilings' too,
- * unless the run's are kept. */
+/* What the files take at most. The files of a repeat are removed before the next are made, and the ceilings'
+ * too, unless the run's are kept. */
 static uint64_t needed(const io_run *run, const io_report *report, io_world *world) {
     const io_case *c = &run->what;
     double think;

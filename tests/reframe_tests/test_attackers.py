@@ -247,14 +247,14 @@ def marks(lie: Lie) -> list[pytest.MarkDecorator]:
 
 
 def stacks(name: str, lie: Lie) -> tuple[str, ...]:
-    """What concerns MPI is told by all that have the method, another lie by one of them, as its
-    name has it."""
+    """What concerns MPI is told by all that have the method and the test, another lie by one of
+    them, as its name has it."""
     if STACK:
         return (STACK,)
     if lie.call.startswith("posix"):
         return (STACKS[zlib.crc32(name.encode()) % 2],)
     features = {one: environ(one)["features"] for one in STACKS}
-    needs = {lie.call.partition(":")[0]} & {*itertools.chain(*features.values())}
+    needs = {lie.call.partition(":")[0], lie.test.lower()} & {*itertools.chain(*features.values())}
     return tuple(one for one in STACKS if needs <= {*features[one]})
 
 
