@@ -156,8 +156,8 @@ nightly-soak-kills: setup-test
 # no root can be made it is skipped, and says why; so set-up may fail here.
 test-newer: setup-test
 	@environments/debian/setup.sh --test --releases || true
-	IOGAUGE_ATTACKED=trixie-openmpi $(PYTHON) -m pytest -q -n 0 -m newer \
-		tests/site_configs/test_newer.py tests/reframe_tests/test_attackers.py $(ARGS)
+	$(PYTHON) -m pytest -q -m newer tests/site_configs/test_newer.py $(ARGS)
+	IOGAUGE_ATTACKED=trixie-openmpi $(PYTHON) -m pytest -q -n 0 -m newer tests/reframe_tests/test_attackers.py
 
 # ext4, xfs, btrfs and tmpfs, mounted for the tests alone.
 test-fs-local: setup-test

@@ -10,10 +10,10 @@
 #define BITS 4 /* behind the leading one of a number of nanoseconds */
 #define EACH (1 << BITS)
 
-void recorder_duration(int module, int direction, double seconds) {
+void recorder_duration(recorder *the, int module, int direction, double seconds) {
     uint64_t ns = seconds > 0 ? (uint64_t)(seconds * 1e9) : 0;
     int shift = ns < EACH ? 0 : 63 - BITS - __builtin_clzll(ns), bin = shift * EACH + (int)(ns >> shift);
-    recorder_state()->duration[module][direction][bin < DURATIONS ? bin : DURATIONS - 1]++;
+    the->duration[module][direction][bin < DURATIONS ? bin : DURATIONS - 1]++;
 }
 
 /* The least number of nanoseconds in a bin. */

@@ -174,7 +174,7 @@ void record_access(recorder *the, record *r, const access_info *a, int counter) 
         r->counter[at[r->module].largest_time_size[d]] = a->size;
     }
     record_time(&r->time[F_READ_TIME + d], &r->last_end[d], a->start, a->end);
-    if (r->kind == STORAGE_OWN) recorder_duration(r->module, d, a->end - a->start);
+    if (r->kind == STORAGE_OWN) recorder_duration(the, r->module, d, a->end - a->start);
     warm(&the->heat[r->module], a);
     if (the->most_segments) keep_segment(the, &r->trace[d], a);
 }

@@ -149,7 +149,7 @@ void recorder_flip(record *file);
 void recorder_write_hints(const recorder *the);
 
 /* durations.c. With the lock held: a call on one of the run's own files took so long. */
-void recorder_duration(int module, int direction, double seconds);
+void recorder_duration(recorder *the, int module, int direction, double seconds);
 void recorder_write_durations(const recorder *the);
 
 /* storage.c. Whose file is this? With the lock held: a file was opened, is about to be read for the first

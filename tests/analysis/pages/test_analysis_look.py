@@ -332,8 +332,9 @@ def test_a_disturbed_machine_is_said(tmp_path: Path) -> None:
 
 
 def test_a_disturbed_row_has_no_share(tmp_path: Path) -> None:
-    """The ceiling beside the fastest call is a quarter of the other's."""
+    """The ceiling beside the fastest call is a quarter of the two others'."""
     values = {(s3d("posix"), "openmpi"): [100.0], (s3d("mpiio:collective"), "openmpi"): [50.0]}
+    values[s3d("posix-shared"), "openmpi"] = [40.0]
     session = made.session(tmp_path / "s", values)
 
     def change(document: Json) -> None:
