@@ -7,7 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/beside.h"
 #include "recorder.h"
+#include "state.h"
+
+#define CEILING "/" IO_CEILING_FILE
+#define DIRECT "/" IO_DIRECT_FOLDER "/"
 
 bool path_clean(const char *path, char clean[RECORDER_PATH]) {
     char full[2 * RECORDER_PATH];
@@ -105,4 +110,10 @@ uint64_t record_id(const char *path) {
     if (left > 16) c += word(k + 16, left - 16) << 8; /* the lowest byte holds the length */
     MIX(a, b, c);
     return c;
+}
+
+storage_kind recorder_kind(const char *path) {
+    const char *name = strrchr(path, '/');
+    if (name && !strncmp(name, CEILING, strlen(CEILING))) return STORAGE_CEILINGS;
+    return strstr(path, DIRECT) ? STORAGE_DIRECT : STORAGE_OWN;
 }

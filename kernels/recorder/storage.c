@@ -10,12 +10,9 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "base/beside.h"
 #include "paths.h"
 #include "state.h"
 
-#define CEILING "/" IO_CEILING_FILE
-#define DIRECT "/" IO_DIRECT_FOLDER "/"
 #define SLOW (O_DIRECT | O_DSYNC)
 #define MOST_LOOKS 512 /* then all counts, also between files: very many small files stay cheap */
 
@@ -29,12 +26,6 @@ static bool ask(uint64_t *bytes) {
         found = sscanf(line, "read_bytes: %" SCNu64, bytes) == 1;
     if (in) fclose(in);
     return found;
-}
-
-storage_kind recorder_kind(const char *path) {
-    const char *name = strrchr(path, '/');
-    if (name && !strncmp(name, CEILING, strlen(CEILING))) return STORAGE_CEILINGS;
-    return strstr(path, DIRECT) ? STORAGE_DIRECT : STORAGE_OWN;
 }
 
 /* Bytes belong to the kind that is read: ceilings are never measured beside other files. */
