@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..darshan import raw, views
 from ..darshan.dxt import SEGMENT
-from ..darshan.header import MOST_SECONDS
+from ..darshan.header import MOST_BYTE, MOST_SECONDS
 from ..darshan.raw import RawProcess
 from ..darshan.views import MARK
 from ..errors import AnalysisError
@@ -47,7 +47,6 @@ EVENT = np.dtype(
     ]
 )
 NOT_KNOWN = -1
-MOST_BYTE = 2**62  # more would be damage
 
 
 @dataclass

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .header import DXT as DXT
-from .header import MOST_SECONDS, NAMES, UPDATE, BrokenLogError, Header
+from .header import MOST_BYTE, MOST_SECONDS, NAMES, UPDATE, BrokenLogError, Header
 from .versions import KNOWN, absent
 
 FIELDS = [("offset", "<i8"), ("length", "<i8"), ("start", "<f8"), ("end", "<f8")]
@@ -93,7 +93,7 @@ def _checked(
     whole["end"] = np.maximum(start, end)
     if len(data) and (whole["length"].min() < 0 or whole["offset"].min() < -1):
         raise BrokenLogError(f"{header.log}: an access of {name} before the beginning of its file")
-    if len(data) and int(whole["offset"].max()) + int(whole["length"].max()) > 2**62:
+    if len(data) and int(whole["offset"].max()) + int(whole["length"].max()) > MOST_BYTE:
         raise BrokenLogError(f"{header.log}: an access of {name} behind all places")
     host = bytes(head["host"]).decode(errors="replace")
     file, rank, writes = (int(head[field]) for field in ("file", "rank", "writes"))

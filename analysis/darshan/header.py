@@ -32,6 +32,7 @@ OF_300 = tuple(name for name in OF_320 if name != "H5D")[:11]
 FORMATS = ((FORMAT, HEAD, NAMES), (b"3.20", OLD_HEAD, OF_320), (OLDEST, OLD_HEAD, OF_300))
 MOST_BYTES = 2**30  # of a module; more would be damage
 MOST_SECONDS = 1e11  # of a job, or since 1970; likewise
+MOST_BYTE = 2**62  # of a file; likewise
 PIECE = 2**24
 UPDATE = "expected a log of Darshan 3.0 to 3.5, or a newer iogauge"
 Order = Literal["<", ">"]

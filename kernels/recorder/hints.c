@@ -81,7 +81,8 @@ static void write_library(FILE *out, const char *name, const char *version) {
 static void write_libraries(FILE *out) {
     unsigned v[3];
     char text[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length, (*mpi)(char *, int *) = (int (*)(char *, int *))recorder_next("PMPI_Get_library_version");
+    int length;
+    LOOK_UP(mpi, MPI_Get_library_version, (char *, int *));
     int (*hdf5)(unsigned *, unsigned *, unsigned *) =
         (int (*)(unsigned *, unsigned *, unsigned *))dlsym(RTLD_DEFAULT, "H5get_libversion");
     const char *(*pnetcdf)(void) = (const char *(*)(void))dlsym(RTLD_DEFAULT, "ncmpi_inq_libvers");

@@ -9,7 +9,6 @@
 
 #include "base/beside.h"
 #include "recorder.h"
-#include "state.h"
 
 #define CEILING "/" IO_CEILING_FILE
 #define DIRECT "/" IO_DIRECT_FOLDER "/"
@@ -112,7 +111,7 @@ uint64_t record_id(const char *path) {
     return c;
 }
 
-storage_kind recorder_kind(const char *path) {
+storage_kind path_kind(const char *path) {
     const char *name = strrchr(path, '/');
     if (name && !strncmp(name, CEILING, strlen(CEILING))) return STORAGE_CEILINGS;
     return strstr(path, DIRECT) ? STORAGE_DIRECT : STORAGE_OWN;

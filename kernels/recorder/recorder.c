@@ -160,7 +160,7 @@ record *recorder_record(int module, const char *path) {
                   .path = copy,
                   .module = module,
                   .last_io = NO_IO,
-                  .kind = (int)recorder_kind(copy)};
+                  .kind = path_kind(copy)};
     if (module == MODULE_POSIX) {
         r->counter[POSIX_MEM_ALIGNMENT] = MEMORY_ALIGNMENT;
         r->counter[POSIX_FILE_ALIGNMENT] = alignment_of(clean, &r->nfs);

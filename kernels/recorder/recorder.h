@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "counters.h"
+#include "paths.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -63,7 +64,8 @@ typedef struct record {
     struct record *next; /* of the same bucket */
     struct record *all;  /* of all */
     char *path;
-    int module, last_io, kind;            /* kind: storage_kind */
+    int module, last_io;
+    storage_kind kind;
     bool locked, unflushed, nfs, created; /* created: and not removed since */
     unsigned changes;                     /* by recorder_flip() */
     int64_t called[OPERATIONS];

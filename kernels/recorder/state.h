@@ -17,14 +17,11 @@
 #define DURATIONS 768                  /* bins of calls' durations, see durations.c */
 #define LONGEST_WAIT ((moment)1 << 28) /* about a tenth of a second: the clock's rate may change */
 
-typedef enum { STORAGE_OWN, STORAGE_CEILINGS, STORAGE_DIRECT, STORAGE_KINDS } storage_kind;
-
 /* An open file description: one offset, however many descriptors (dup) and processes (fork) share it. */
 typedef struct {
     record *file;
     int64_t offset;
     int descriptors;
-    storage_kind kind;
     bool reads; /* what it reads from storage is counted */
     bool append, wrote;
     int forks; /* number of forks when the offset was last known */
@@ -152,9 +149,7 @@ void recorder_write_hints(const recorder *the);
 void recorder_duration(recorder *the, int module, int direction, double seconds);
 void recorder_write_durations(const recorder *the);
 
-/* storage.c. Whose file is this? With the lock held: a file was opened, is about to be read for the first
- * time, is closed. */
-storage_kind recorder_kind(const char *path);
+/* storage.c. With the lock held: a file was opened, is about to be read for the first time, is closed. */
 void recorder_storage_opened(description *d, int flags, bool full);
 void recorder_storage_reads(description *d);
 void recorder_storage_closed(description *d);

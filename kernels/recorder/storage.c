@@ -38,12 +38,12 @@ static void count(storage_use *use, storage_kind kind) {
 
 void recorder_storage_opened(description *d, int flags, bool full) {
     storage_use *use = &recorder_state()->storage;
-    d->kind = (storage_kind)d->file->kind;
-    use->slowed += d->kind != STORAGE_OWN && flags & SLOW;
+    storage_kind kind = d->file->kind;
+    use->slowed += kind != STORAGE_OWN && flags & SLOW;
     use->full += full;
-    if (use->looks > MOST_LOOKS && d->kind != use->last) count(use, use->last);
-    use->last = d->kind;
-    use->open[d->kind]++;
+    if (use->looks > MOST_LOOKS && kind != use->last) count(use, use->last);
+    use->last = kind;
+    use->open[kind]++;
     use->used = true;
 }
 
@@ -62,15 +62,16 @@ void recorder_storage_reads(description *d) {
         if (!getrusage(RUSAGE_SELF, &usage)) use->peak = (int64_t)usage.ru_maxrss * 1024;
     }
     d->reads = true;
-    use->reading[d->kind]++;
+    use->reading[d->file->kind]++;
 }
 
 void recorder_storage_closed(description *d) {
     storage_use *use = &recorder_state()->storage;
-    if (use->open[d->kind]) use->open[d->kind]--;
-    if (!d->reads || !use->reading[d->kind]) return; /* opened before a fork */
-    if (readers(use) == 1 && use->looks <= MOST_LOOKS) count(use, d->kind);
-    use->reading[d->kind]--;
+    storage_kind kind = d->file->kind;
+    if (use->open[kind]) use->open[kind]--;
+    if (!d->reads || !use->reading[kind]) return; /* opened before a fork */
+    if (readers(use) == 1 && use->looks <= MOST_LOOKS) count(use, kind);
+    use->reading[kind]--;
 }
 
 void recorder_storage_message(void) {

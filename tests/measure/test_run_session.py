@@ -290,33 +290,32 @@ def test_a_signal_before_the_first_case_measures_nothing(output: Path) -> None:
     assert (done.returncode, done.stdout) == (128 + signal.SIGTERM, ""), done.stderr
 
 
-def test_a_signal_while_a_step_is_being_started_ends_it() -> None:
-    """It came when the step had begun, and nobody knew its number yet."""
+def child_that_starts(start: str) -> tuple[str, str]:
+    """What a step's status and its signal were, and stderr; `start`: in place of Popen."""
     code = (
         "import os, signal, subprocess; from iogauge.measure import session\n"
         "real, child = subprocess.Popen, session.Child()\n"
         "def start(*words, **more):\n"
-        "    made = real(*words, **more); os.kill(os.getpid(), signal.SIGTERM); return made\n"
-        "session.subprocess.Popen = start\n"
-        "print(child.run(['sleep', '60'], dict(os.environ)), child.signal)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.stdout == f"{128 + signal.SIGINT} {int(signal.SIGTERM)}\n", done.stderr
-
-
-def test_ctrl_c_before_there_is_a_step_ends_it() -> None:
-    """The terminal has sent it to those that were there; the step began afterwards."""
-    code = (
-        "import os, signal, subprocess; from iogauge.measure import session\n"
-        "real, child = subprocess.Popen, session.Child()\n"
-        "def start(*words, **more):\n"
-        "    os.kill(os.getpid(), signal.SIGINT); return real(*words, **more)\n"
+        f"    {start}\n"
         "session.subprocess.Popen = start\n"
         "print(child.run(['sleep', '1000'], dict(os.environ)), child.signal)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert done.stdout == f"{128 + signal.SIGINT} {int(signal.SIGINT)}\n", done.stderr
+    return done.stdout, done.stderr
+
+
+def test_a_signal_while_a_step_is_being_started_ends_it() -> None:
+    """It came when the step had begun, and nobody knew its number yet."""
+    start = "made = real(*words, **more); os.kill(os.getpid(), signal.SIGTERM); return made"
+    said, error = child_that_starts(start)
+    assert said == f"{128 + signal.SIGINT} {int(signal.SIGTERM)}\n", error
+
+
+def test_ctrl_c_before_there_is_a_step_ends_it() -> None:
+    """The terminal has sent it to those that were there; the step began afterwards."""
+    said, error = child_that_starts(
+        "os.kill(os.getpid(), signal.SIGINT); return real(*words, **more)"
+    )
+    assert said == f"{128 + signal.SIGINT} {int(signal.SIGINT)}\n", error
