@@ -121,7 +121,7 @@ def _again(one: Fault | known_defects.Seen) -> str:
 
 def _instead(fault: Fault) -> str:
     if fault.setting == NONE:
-        return "no setting of MPI-IO is of account"
+        return "it does not use MPI-IO, so no setting helps"
     if not fault.instead:
         return "no setting was always right with the same methods"
     said = f"right with {fault.instead} in {fault.instead_runs} of {fault.instead_runs}"

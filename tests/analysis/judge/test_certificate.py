@@ -104,7 +104,7 @@ def test_a_failure_says_which_setting_was_right_instead() -> None:
     )  # fmt: skip
     said = {line.partition(" in ")[0]: line for line in certificate_text.faults(found).splitlines()}
     instead = {words: line.rpartition("; ")[2] for words, line in said.items()}
-    assert instead["made: wrong with none"] == "no setting of MPI-IO is of account"
+    assert instead["made: wrong with none"] == "it does not use MPI-IO, so no setting helps"
     assert instead["made: wrong with default"] == "right with sieving=off in 9 of 9"
     assert said["made: wrong with none"].startswith("made: wrong with none in 2 of 9 runs; ")
 
