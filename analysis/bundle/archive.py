@@ -91,9 +91,9 @@ def _copy(path: Path, source: BinaryIO, entry: tarfile.TarInfo, target: Path) ->
         while left:
             some = source.read(min(left, CHUNK))
             if not some:
-                raise BadBundleError(f"{path}: cut off within {entry.name}")
+                raise BadBundleError(f"{path}: truncated within {entry.name}")
             file.write(some)
             left -= len(some)
     padding = -entry.size % BLOCK
     if len(source.read(padding)) < padding:
-        raise BadBundleError(f"{path}: cut off behind {entry.name}")
+        raise BadBundleError(f"{path}: truncated after {entry.name}")

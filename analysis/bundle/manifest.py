@@ -33,7 +33,7 @@ def write(folder: Path, names: Sequence[str]) -> None:
 def problems(folder: Path, names: Sequence[str]) -> list[str]:
     """The files of `names` that differ from MANIFEST. Raises BadBundleError."""
     if MANIFEST not in names:
-        raise BadBundleError(f"no {MANIFEST} in it")
+        raise BadBundleError(f"it has no {MANIFEST}")
     listed: dict[str, str] = {}
     for line in (folder / MANIFEST).read_text(encoding="ascii", errors="replace").splitlines():
         match = _LINE.fullmatch(line)
@@ -97,7 +97,7 @@ def _keygen(action: str, *words: str, given: bytes = b"") -> subprocess.Complete
         raise AnalysisError(f"ssh-keygen (OpenSSH 8.1 or newer): {error.strerror}") from None
     except subprocess.TimeoutExpired:
         raise AnalysisError(
-            "ssh-keygen waits for something; a key with a passphrase needs an agent"
+            "ssh-keygen waits for input; a key with a passphrase needs ssh-agent"
         ) from None
 
 

@@ -52,7 +52,7 @@ def judged(folder: Path) -> Judged:
     try:
         document = check_run(folder, expected, STDERR, outside) if expected else _alone(folder)
         if expected and not expected.ours and document["program"]["name"] == OURS:
-            raise Wrong(f"{CASE} says that another program ran, and it was {OURS}")
+            raise Wrong(f"{CASE} names another program, but {OURS} ran")
         if (folder / TRACE).exists():
             run = traced.load(folder)
             ledger = run.judgement.verdict
@@ -60,7 +60,7 @@ def judged(folder: Path) -> Judged:
             if expected:
                 check_trace(document, expected, run.judgement, run.log, outside)
         elif was_traced:
-            raise Wrong(f"it was traced, and {TRACE} is not there")
+            raise Wrong(f"it was traced, but {TRACE} is missing")
         wrong = ""
     except (Wrong, AnalysisError) as problem:
         wrong = str(problem).replace(f"{folder}/", "")

@@ -189,7 +189,7 @@ def check_trace(
         raise Wrong(f"the byte ledger does not add up: {judgement}")
     if judgement.verdict == "inconclusive" or not log:
         advice = "-S trace=false runs without a trace, and says so"
-        raise Wrong(f"a trace was asked for, and it cannot tell: {judgement}; {advice}")
+        raise Wrong(f"no verdict from the trace: {judgement}; {advice}")
     contradicted = against_the_trace(document, log, outside, ours=expected.ours)
     refuse(chain((f"contradicted by the trace: {one}" for one in contradicted), beside))
 

@@ -43,7 +43,7 @@ def read(
     job = _job(handle)
     exe = ctypes.create_string_buffer(2 * native.EXE_ROOM)
     if native.library().darshan_log_get_exe(handle, exe) < 0:
-        raise BrokenLogError("its command cannot be read")
+        raise BrokenLogError("damaged: its command line cannot be read")
     modules = native.modules(handle)
     header = headers.read_header(log)
     found: dict[str, Any] = {
@@ -92,7 +92,7 @@ def _opened(log: Path) -> int:
         return handle
     if log.is_file() and headers.is_packed_whole(log):
         raise BrokenLogError(
-            "packed as a whole, so of Darshan 2 (before 2015), or packed by hand",
+            "compressed as a whole: a log of Darshan 2 (before 2015), or compressed by hand",
             "expected a log of any format since Darshan 3.0, as it was written",
         )
     raise BrokenLogError("not a Darshan log, or truncated")
@@ -101,12 +101,12 @@ def _opened(log: Path) -> int:
 def _job(handle: int) -> native.Job:
     job = native.Job()
     if native.library().darshan_log_get_job(handle, ctypes.byref(job)) < 0:
-        raise BrokenLogError("its job cannot be read")
+        raise BrokenLogError("damaged: its job record cannot be read")
     if not 0 < job.processes < 2**31:
-        raise BrokenLogError(f"{job.processes} processes")
+        raise BrokenLogError(f"damaged: {job.processes} processes")
     for seconds in (job.start_seconds, job.end_seconds):
         if not 0 <= seconds < MOST_SECONDS:
-            raise BrokenLogError(f"a job that began or ended {seconds} s after 1970")
+            raise BrokenLogError(f"damaged: a job that began or ended {seconds} s after 1970")
     return job
 
 
@@ -166,13 +166,13 @@ def _files(
     for address in _records(handle, module):
         entry: Any = kind.from_address(address)
         if not -1 <= entry.rank < processes or entry.id not in names:
-            raise BrokenLogError(f"a record of {name} of rank {entry.rank}, without a name")
+            raise BrokenLogError(f"damaged: a record of {name}: rank {entry.rank}, or no name")
         times = list(entry.times)
         for place in unturned:
             (times[place],) = struct.unpack("<d", struct.pack(">d", times[place]))
         wrong = next((number for number in times if not abs(number) < MOST), None)
         if wrong is not None:
-            raise BrokenLogError(f"a time or a sum of {wrong} in {name}")
+            raise BrokenLogError(f"damaged: a time or sum of {wrong} in {name}")
         pairs = zip(columns, [*entry.counters, *times], strict=True)
         values = {column: value for column, value in pairs if column not in lacks}
         by_file.setdefault(entry.id, []).append(Record(entry.rank, values))
@@ -200,9 +200,9 @@ def _heat(handle: int, module: native.ModuleInfo, names: dict[int, str]) -> dict
     for address in _records(handle, module):
         head = native.HeatmapHead.from_address(address)
         if not 0 < head.bins < MOST_BINS:
-            raise BrokenLogError(f"a heat map of {head.bins} bins")
+            raise BrokenLogError(f"damaged: a heat map of {head.bins} bins")
         if not 0 < head.bin_seconds < MOST_SECONDS:
-            raise BrokenLogError(f"a heat map with bins of {head.bin_seconds} s")
+            raise BrokenLogError(f"damaged: a heat map with bins of {head.bin_seconds} s")
         values = (ctypes.c_int64 * (2 * head.bins)).from_address(address + ctypes.sizeof(head))
         layer = found.setdefault(
             names.get(head.id, "").removeprefix("heatmap:"),
@@ -219,7 +219,7 @@ def _osts(
     for address in _records(handle, module):
         entry = native.LustreRecord.from_address(address)
         if not 0 <= entry.stripes <= MOST_STRIPES or entry.id not in names:
-            raise BrokenLogError(f"{entry.stripes} stripes of a file in LUSTRE")
+            raise BrokenLogError(f"damaged: a file with {entry.stripes} stripes in LUSTRE")
         # Not where the record points to: the library moves them when it drops unused components.
         behind = ctypes.sizeof(native.LustreRecord) + max(entry.components, 0) * native.COMPONENT
         osts = (ctypes.c_int64 * (entry.stripes * (entry.components > 0))).from_address(

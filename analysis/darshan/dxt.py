@@ -76,7 +76,7 @@ def _size(header: Header, name: str, head: np.void, processes: int, each: int) -
     if min(writes, reads) < 0 or writes + reads > 2**32:
         raise BrokenLogError(f"{header.log}: {writes} and {reads} segments in {name}")
     if not 0 <= head["rank"] < processes:
-        raise BrokenLogError(f"{header.log}: {name} has a process {head['rank']} of {processes}")
+        raise BrokenLogError(f"{header.log}: {name} has process {head['rank']} of {processes}")
     return HEAD.itemsize + (writes + reads) * each
 
 
@@ -92,9 +92,9 @@ def _checked(
     set_back = int(np.sum(end < start))
     whole["end"] = np.maximum(start, end)
     if len(data) and (whole["length"].min() < 0 or whole["offset"].min() < -1):
-        raise BrokenLogError(f"{header.log}: an access of {name} before the beginning of its file")
+        raise BrokenLogError(f"{header.log}: an access of {name} at a negative offset")
     if len(data) and int(whole["offset"].max()) + int(whole["length"].max()) > MOST_BYTE:
-        raise BrokenLogError(f"{header.log}: an access of {name} behind all places")
+        raise BrokenLogError(f"{header.log}: an access of {name} beyond the largest file")
     host = bytes(head["host"]).decode(errors="replace")
     file, rank, writes = (int(head[field]) for field in ("file", "rank", "writes"))
     return Block(DXT[name], file, rank, writes, whole, host, set_back)

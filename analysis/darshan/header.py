@@ -73,7 +73,7 @@ class Header:
         """A module's bytes, in parts: each process compressed its own."""
         offset, length = self.places[module]
         if self.compression != ZLIB:
-            raise BrokenLogError(f"{self.log}: compressed in way {self.compression}, not by zlib")
+            raise BrokenLogError(f"{self.log}: compression {self.compression} is not zlib's")
         if offset + length > self.log.stat().st_size:
             raise BrokenLogError(f"{self.log}: {NAMES[module]} is cut off")
         with self.log.open("rb") as file:

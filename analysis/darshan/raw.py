@@ -137,7 +137,7 @@ class _Cursor:
 def read_trace(path: Path) -> RawProcess:
     """One process's trace. `BrokenTraceError` if it is not one, or incomplete."""
     if not path.is_file():
-        raise BrokenTraceError(f"{path}: is no file")
+        raise BrokenTraceError(f"{path}: not a file")
     cursor = _Cursor(path, path.read_bytes())
     magic, version, flags, rank, processes, pid, uid, seconds, nanoseconds, *rest = _HEADER.unpack(
         cursor.take(_HEADER.size)
@@ -147,7 +147,7 @@ def read_trace(path: Path) -> RawProcess:
     since, after, duration, *rest = rest
     records, posix, mpiio, times, bins, modules, host, recorder, command = rest
     if not 0 <= rank < processes:
-        raise BrokenTraceError(f"{path}: of process {rank} of {processes}")
+        raise BrokenTraceError(f"{path}: damaged: process {rank} of {processes}")
     if modules != len(MODULES):
         raise BrokenTraceError(f"{path}: expected {len(MODULES)} modules, found {modules}")
     process = RawProcess(
@@ -190,7 +190,7 @@ def _read_events(cursor: _Cursor, process: RawProcess) -> None:
         process.views.append(RawView(place, extent, size, element, both))
     set_ = (row[1] for row in EVENT.iter_unpack(process.events) if row[6] == VIEW)
     if lost := [number for number in set_ if not 0 <= number < views]:
-        raise BrokenTraceError(f"{cursor.path}: it sets view {lost[0]} of {views}")
+        raise BrokenTraceError(f"{cursor.path}: damaged: file view {lost[0]} of {views}")
 
 
 def _text(padded: bytes) -> str:
@@ -202,7 +202,7 @@ def _record(cursor: _Cursor, counters: Sequence[int], times: int) -> RawRecord:
         cursor.take(_RECORD.size)
     )
     if module >= len(MODULES):
-        raise BrokenTraceError(f"{cursor.path}: a record of module {module}")
+        raise BrokenTraceError(f"{cursor.path}: damaged: a record of unknown module {module}")
     return RawRecord(
         id=identity,
         module=MODULES[module],
@@ -236,5 +236,5 @@ def of_one_run(folder: Path, found: Sequence[RawProcess]) -> list[int]:
     """The ranks of its MPI processes. `AnalysisError` if there are several of one."""
     ranks = sorted(one.rank for one in found if one.flags & MPI and not one.flags & FORKED)
     if len(set(ranks)) < len(ranks):
-        raise AnalysisError(f"{folder}: has traces of several runs; expected a folder of each run")
+        raise AnalysisError(f"{folder}: traces of several runs; expected a folder for each run")
     return ranks

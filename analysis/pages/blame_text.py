@@ -51,7 +51,7 @@ def _line(console: Console, text: str, indent: int) -> None:
 
 def verdict(blame: Blame) -> str:
     if not len(blame.races):
-        return "no two processes touched the same bytes without order between them"
+        return "no races: all accesses of several processes to the same bytes are ordered"
     if not len(blame.certain):
         return (
             "no order seen: messages between these accesses may order them, but which calls match "

@@ -56,7 +56,7 @@ class Phases:
 
     def say(self, gap: float) -> list[str]:
         if not len(self.begins):
-            return [f"inferred: one phase, as no pause of all processes has {gap:g} s"]
+            return [f"inferred: one phase, as the processes never all paused for {gap:g} s"]
         said = []
         if count := int((self.where == BARRIER).sum()):
             said.append(f"{count} of {len(self)} phases begin at barriers")

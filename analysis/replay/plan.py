@@ -232,8 +232,8 @@ def _sweep(
             found = extents.conflicts(writes.with_(during))
         except OverflowError:
             raise CannotReplayError(
-                f"{plan.trace.path}: places up to {int(writes.end.max())} in {len(plan.phases)} "
-                f"phases, more than can be told apart: {one.path}"
+                f"{plan.trace.path}: offsets up to {int(writes.end.max())} in {len(plan.phases)} "
+                f"phases, more than a schedule can hold: {one.path}"
             ) from None
         undefined.append(_rows(i, found.start, found.end))
         if len(found.start):
@@ -268,8 +268,8 @@ def _refuse_appends(trace: Trace, file: int) -> None:
         if (mine["offset"] != np.cumsum(mine["length"]) - mine["length"]).any():
             return
     raise CannotReplayError(
-        f"{trace.path}: several processes each write from byte 0 on, one call behind the other, as "
-        "a Darshan log has it of files opened with O_APPEND, so their places are unknown: "
+        f"{trace.path}: several processes each write consecutively from byte 0, as Darshan records "
+        "files opened with O_APPEND, so their offsets are unknown: "
         f"{trace.files[file].path}; trace it with libiogauge-recorder.so, or select other files "
         "with --only"
     )

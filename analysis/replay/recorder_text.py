@@ -109,7 +109,7 @@ def _calls(path: Path) -> Iterator[tuple[float, float, str, list[str]]]:
         for number, line in enumerate(lines, 1):
             match = LINE.fullmatch(line)
             if not match:
-                raise BrokenTextError(f"{path}: line {number} is no call: {line[:80].strip()}")
+                raise BrokenTextError(f"{path}: line {number} is not a call: {line[:80].strip()}")
             before = max(float(match[1]), before + STEP)
             yield before, max(float(match[2]), before), match[3], match[4].split(" ")[1:]
 
@@ -139,9 +139,9 @@ def _move(found: dict[str, _File], call: str, words: list[str], start: float, en
     length = int(words[size])
     offset = int(words[place[0]]) if place else one.position
     if offset is None:
-        raise ValueError("it begins at the file's end, whose place the trace does not say")
+        raise ValueError("it begins at the end of the file, whose size is not in the trace")
     if min(offset, length) < 0:
-        raise ValueError("a place or a size below 0")
+        raise ValueError("a negative offset or size")
     if not place:
         one.position = offset + length
     one.moved["READ" if "read" in call else "WRITE"].append((offset, length, start, end))

@@ -104,5 +104,5 @@ def read_header(path: Path) -> dict[str, Any]:
     except (json_file.Unreadable, KeyError, TypeError, ValueError) as error:
         raise CannotReplayError(f"{path}: its end is damaged: {error!r}; {ANEW}") from None
     if levels:
-        raise CannotReplayError(f"{path}: a file of level {min(levels)}; {ANEW}")
+        raise CannotReplayError(f"{path}: a file with unknown level {min(levels)}; {ANEW}")
     return header

@@ -33,8 +33,8 @@ def blocks(source: Path, log: Log, wanted: Container[str]) -> list[Block]:
     parts = sum(len(one.ranks) or log.processes for one in files)
     if calls > MOST_CALLS or parts > MOST_PARTS:
         raise AnalysisError(
-            f"{source}: {calls} calls, and {parts} times a process with a file; --synthesise makes "
-            f"up at most {MOST_CALLS} and {MOST_PARTS}: select files with --only, or trace a "
+            f"{source}: {calls} calls, {parts} pairs of process and file; --synthesise makes up at "
+            f"most {MOST_CALLS} and {MOST_PARTS}: select files with --only, or trace a "
             "smaller run with DXT"
         )
     return [block for one in files for block in _of_file(log, one, number[one.path])]

@@ -91,7 +91,7 @@ class Trace:
         found = own.expand(self.accesses[rank], self.views)
         if found is None:
             raise CannotReplayError(
-                f"{self.path}: process {rank} has more than {own.MOST_PIECES} pieces of bytes"
+                f"{self.path}: process {rank} has more than {own.MOST_PIECES} pieces in its views"
             )
         return found
 
@@ -131,7 +131,7 @@ def _load(
     log = read_log(path, convert=folder, ids=True)
     made_up = choice.synthesise and not any(name in log.modules for name in dxt.DXT)
     if choice.synthesise and not made_up:
-        raise CannotReplayError(f"{source}: it has single accesses; leave --synthesise out")
+        raise CannotReplayError(f"{source}: the log has single accesses; omit --synthesise")
     if made_up:
         names = choice.paths or [name for name in log.ids.values() if _wanted(name, choice.only)]
         blocks = synthesise.blocks(source, log, set(names))
@@ -311,7 +311,7 @@ def _levels(
                 else ""
             )
             raise CannotReplayError(
-                f"{log.path}: {why or 'no POSIX call is in the log'}: {path}{room}"
+                f"{log.path}: {why or 'the log has no POSIX call'}: {path}{room}"
             )
         if why:
             said.append(f"replayed as the POSIX calls of its MPI library: {why}: {path}")
@@ -350,7 +350,7 @@ def _named(source: Path, log: Log, paths: Sequence[str]) -> list[int]:
     by_path |= {name.rsplit("/", 1)[-1]: i for i, name in log.ids.items()}
     missing = [name for name in paths if name not in by_path]
     if missing:
-        raise CannotReplayError(f"{source}: has nothing of {missing[0]}")
+        raise CannotReplayError(f"{source}: has no access to {missing[0]}")
     return [by_path[name] for name in paths]
 
 

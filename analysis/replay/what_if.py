@@ -200,8 +200,8 @@ def _encoded(made: WhatIf, trace: Trace) -> bytes:
         size += most * made.processes * 2 * len(array.dims) * 8
         if size > MOST_BYTES:
             raise CannotReplayError(
-                f"{trace.path}: its extents are too irregular to be handed to another method: "
-                f"{size} bytes of places; expected at most {MOST_BYTES}"
+                f"{trace.path}: its extents are too irregular for another method: their list takes "
+                f"{size} bytes; expected at most {MOST_BYTES}"
             )
         table = np.zeros((made.processes, most, 2, len(array.dims)), "<u8")
         for rank, mine in array.boxes.items():

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
         blame_text.show(found, _wrong(args, found), args.examples)
     if not found.whole:
-        options.say(f"more than {len(found.races)} races: the others were not looked at")
+        options.say(f"more than {len(found.races)} races: the others were not checked")
     if len(found.certain):
         return errors.EXIT_NOT_VERIFIED
     return errors.EXIT_NO_ORDER if len(found.races) else errors.EXIT_OK

@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.cmake and not args.cmake[0].startswith("-"):  # CMake would ignore it
-        raise UsageError(f"{args.cmake[0]!r} is no option of CMake; a stack is named by --stack")
+        raise UsageError(f"{args.cmake[0]!r} is not an option of CMake; name a stack with --stack")
     if args.for_tests:
         program = kernels.build_for_tests(args.stack) / "iokernel"
     else:

@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     )
 
     if args.fail_slower is not None and args.b == "published":
-        raise UsageError("--fail-slower: published numbers are of other machines: no verdict")
+        raise UsageError("--fail-slower: published numbers give no verdict")
     if args.html and args.b in SPECIAL:
         raise UsageError(f"--html: a page compares runs with runs; {args.b}: see the report's page")
     connection = options.connect(args)

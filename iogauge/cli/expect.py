@@ -51,7 +51,7 @@ def run_remove(args: argparse.Namespace) -> int:
 
 def run_accept(args: argparse.Namespace) -> int:
     if not args.why or not args.where:
-        raise UsageError("expect accept: expected --where, which histories, and --why")
+        raise UsageError("expect accept: --where (which histories) and --why are required")
     connection = options.connect(args)
     chosen = options.where(args, connection)
     sql = (

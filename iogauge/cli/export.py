@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.acceptance and args.form != "junit":
-        raise UsageError("--acceptance: use it with junit only")
+        raise UsageError("--acceptance is for junit only")
     if args.form == "timeline":
         from iogauge.analysis.pages import timeline
 

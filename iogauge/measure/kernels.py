@@ -98,7 +98,7 @@ def build(
 def _make_empty(folder: Path) -> None:
     """Remove a build, but no other folder. Raises UsageError for one with other files."""
     if folder.is_dir() and any(folder.iterdir()) and not (folder / STAMP).is_file():
-        raise UsageError(f"{folder} has files that no build made; name a new folder, or remove it")
+        raise UsageError(f"{folder} is not a build folder; name a new folder, or remove it")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / STAMP).touch()

@@ -226,7 +226,7 @@ def measure(
         write_whole(path, json.dumps(data, indent=1) + "\n")
     ran, selected = count(data)
     if not ran:
-        say(f"nothing was measured: all {selected} tests that were selected were skipped")
+        say(f"nothing was measured: all {selected} selected tests were skipped")
         status = status or NOTHING_MEASURED
     return Measured(name, _status(child, status), report, data["session_info"]["uuid"], ran)
 

@@ -167,7 +167,7 @@ static void refuse(io_session *s, const char *path) {
     if (lstat(path, &st)) return;
     bool ours = S_ISREG(st.st_mode) || (S_ISDIR(st.st_mode) && s->what->method->traits & IO_FOLDER);
     if (ours && s->what->common.overwrite) return;
-    io_fail(&s->world->error, "%s is there already, and is no file of this run; %s", path,
+    io_fail(&s->world->error, "%s exists already and is not a file of this run; %s", path,
             ours ? "use another --dir, or --overwrite" : "use another --dir");
 }
 

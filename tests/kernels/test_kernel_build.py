@@ -208,7 +208,7 @@ def test_a_folder_with_other_files_is_not_emptied(stamp: str | None, tmp_path: P
         kernels.build("openmpi", folder, *kernels.RELEASE, target="help")
         assert not (folder / "thesis.tex").exists()
     else:
-        with pytest.raises(UsageError, match="has files that no build made"):
+        with pytest.raises(UsageError, match="is not a build folder"):
             kernels.build("openmpi", folder, *kernels.RELEASE)
         assert [path.name for path in folder.iterdir()] == ["thesis.tex"]
     assert lock.read_text() == "poetry's"

@@ -191,7 +191,7 @@ def test_what_is_in_the_way_stays(openmpi: Stack, tmp_path: Path, way: str, meth
     make(tmp_path / name)
     before = [(path.name, path.lstat().st_mode, path.lstat().st_ino) for path in tmp_path.iterdir()]
     run = openmpi.run(*IOR, "--method", method, *words, "--dir", str(tmp_path), processes=2)
-    assert f"{tmp_path / name} is there already, and is no file of this run" in run.error(1)
+    assert f"{tmp_path / name} exists already and is not a file of this run" in run.error(1)
     after = [(path.name, path.lstat().st_mode, path.lstat().st_ino) for path in tmp_path.iterdir()]
     assert sorted(after) == sorted(before) and (tmp_path / "mine").read_text() == "mine"
 

@@ -310,7 +310,7 @@ def test_a_directory_in_the_way(openmpi: Stack, tmp_path: Path, words: list[str]
     obstacle = tmp_path / "d" / name(0, 1, 0)
     obstacle.mkdir(parents=True)
     line = run(openmpi, tmp_path / "d", *words).error(1)
-    assert f"{obstacle} is there already, and is no file of this run" in line
+    assert f"{obstacle} exists already and is not a file of this run" in line
     assert list((tmp_path / "d").iterdir()) == [obstacle]
 
 

@@ -85,7 +85,7 @@ def test_another_failure_is_not_the_one_looked_for() -> None:
 
 
 def test_what_never_fails_is_not_shrunk() -> None:
-    with pytest.raises(CannotShrinkError, match=r"6 runs of .* were all right"):
+    with pytest.raises(CannotShrinkError, match=r"no failure in 6 runs of "):
         shrink(GIVEN, Tries(lambda _: RIGHT, 2, silent))
 
 

@@ -28,7 +28,7 @@ REFUSED = {
     "ceilings": ("posix", "the ceilings (and direct writing) would have taken"),
     "earlier": ("posix", "system.time 2026-01-01T00:00:00Z is not within the time of the job"),
     "readdir": ("posix", "readdir: took at least"),
-    "no_trace": ("null", "a trace was asked for, and it cannot tell"),
+    "no_trace": ("null", "no verdict from the trace"),
 }
 
 

@@ -196,7 +196,7 @@ def make(wanted: Wanted, folder: Path) -> list[Any]:
     """Run until the time is over. Returns all runs in the folder. Raises UsageError."""
     stacks = list(_stacks(wanted))
     if not stacks:
-        raise UsageError("none of these stacks is installed and has this pattern; iogauge doctor")
+        raise UsageError("no installed stack has these patterns; see iogauge doctor")
     listed = sites.local_file_systems()
     places = {name: Path(listed[name]["path"]) for name in wanted.fs}
     for place in (folder, *places.values()):
@@ -205,7 +205,7 @@ def make(wanted: Wanted, folder: Path) -> list[Any]:
             say(line)
     with locked(folder / "lock") as alone:
         if not alone:
-            raise UsageError(f"another process adds runs to {folder}: name another --out")
+            raise UsageError(f"another process is writing to {folder}; name another --out")
         file = folder / certificate.RUNS
         if wanted.anew:
             file.unlink(missing_ok=True)

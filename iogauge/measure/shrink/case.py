@@ -154,7 +154,7 @@ class Tries:
             if self.how != RIGHT:
                 self.say(f"try {number} of {case}: {self.how}")
                 return
-        raise CannotShrinkError(f"{3 * self.tries} runs of {case} were all right")
+        raise CannotShrinkError(f"no failure in {3 * self.tries} runs of {case}")
 
     def fails(self, case: Failing) -> bool:
         """Whether one of the tries fails in the same way; another failure ends the tries."""

@@ -252,7 +252,7 @@ TAMPERED = {
     "a run removed": (no_run, "the run crashed or was killed"),
     "an exit status": (failed, "the job ended with exit status 1"),
     "what was asked for": (less_asked, "payload.bytes is"),
-    "which program": (not_ours, "says that another program ran, and it was iokernel"),
+    "which program": (not_ours, "names another program, but iokernel ran"),
     "no record": (no_record, "1 of 12 runs do not record what their test asked for"),
 }
 

@@ -324,12 +324,12 @@ def ceiling_left_out(run: Run) -> None:
     ))  # fmt: skip
 
 
-@lie(lambda: document_of("null"), "a trace was asked for, and it cannot tell")
+@lie(lambda: document_of("null"), "no verdict from the trace")
 def nothing_moved_without_a_trace(run: Run) -> None:
     run.judgement = Judgement("inconclusive", ("trace.darshan: expected a Darshan log",))
 
 
-@lie(posix, "a trace was asked for, and it cannot tell: inconclusive: the log is partial")
+@lie(posix, "no verdict from the trace: inconclusive: the log is partial")
 def trace_without_a_process(run: Run) -> None:
     run.log = replace(run.trace, partial=("POSIX",))
     run.judgement = judge(make_ledger(run.document, run.log))

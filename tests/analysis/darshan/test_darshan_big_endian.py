@@ -113,7 +113,7 @@ def test_what_is_damaged_is_refused_with_what_to_do(
     log = tmp_path / "log"
     dxt_log(log, "<", "DXT_POSIX")
     head = header.read_header(log)
-    with pytest.raises(header.BrokenLogError, match=r"has a process 2 of 2; copy it again"):
+    with pytest.raises(header.BrokenLogError, match=r"has process 2 of 2; copy it again"):
         list(dxt.blocks(head, "DXT_POSIX", 1, 2))
     with pytest.raises(header.BrokenLogError, match=r"version 9, this reads up to 2; .* newer"):
         list(dxt.blocks(head, "DXT_POSIX", 9, 4))

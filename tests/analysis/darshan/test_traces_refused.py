@@ -54,12 +54,12 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda f: put(f, 0, trace(0, 1, modules=3)),
         "1.trace: expected 2 modules, found 3",
     ),
-    "rank": (lambda f: put(f, 0, trace(7, 2)), "1.trace: of process 7 of 2; copy it again"),
+    "rank": (lambda f: put(f, 0, trace(7, 2)), "1.trace: damaged: process 7 of 2; copy it again"),
     "view": (
         lambda f: put(f, 0, trace(0, 1, events=raw.EVENT.pack(1, 0, 0, 0, 0, 1, raw.VIEW, 1))),
-        "1.trace: it sets view 0 of 0; copy it again",
+        "1.trace: damaged: file view 0 of 0; copy it again",
     ),
-    "fifo": (fifo, "1.trace: is no file; copy it again, or trace the program anew"),
+    "fifo": (fifo, "1.trace: not a file; copy it again, or trace the program anew"),
 }
 
 
@@ -83,7 +83,7 @@ def test_two_runs_in_one_folder(
         put(tmp_path, 0, trace(0, 1), name)
     assert main([*command, str(tmp_path)]) == 3
     said = capsys.readouterr().err
-    assert f"{tmp_path}: has traces of several runs" in said or "single access" in said
+    assert f"{tmp_path}: traces of several runs" in said or "single access" in said
 
 
 @pytest.mark.parametrize(

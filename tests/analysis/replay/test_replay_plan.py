@@ -365,7 +365,7 @@ def test_appends_of_several_processes_are_refused(tmp_path: Path, by_runtime: bo
 @pytest.mark.parametrize(
     ("change", "says"),
     [({"gap": "x"}, "damaged"), ({"said": None}, "damaged"), ({"files": [{}]}, "damaged"),
-     ({"files": [{"level": "tape"}]}, "a file of level tape")],
+     ({"files": [{"level": "tape"}]}, "a file with unknown level tape")],
 )  # fmt: skip
 def test_a_schedule_that_no_plan_made(tmp_path: Path, change: dict[str, object], says: str) -> None:
     """It says which file, and what to do."""

@@ -90,10 +90,10 @@ def test_calls_that_the_clock_does_not_tell_apart(tmp_path: Path) -> None:
     ("call", "says"),
     [
         ("write 0 0 ( /d/a %p x", "write at 1.0000000 s: invalid literal"),
-        ("pwrite 0 0 ( /d/a %p 8 -9", "a place or a size below 0"),
+        ("pwrite 0 0 ( /d/a %p 8 -9", "a negative offset or size"),
         ("lseek 0 0 ( /d/a 0 2", "whose place the trace does not say"),
         ("open 0 0 ( /d/a 1025", "whose place the trace does not say"),
-        ("nonsense", "0.txt: line 2 is no call: 1.0000000 1.1000000 nonsense )"),
+        ("nonsense", "0.txt: line 2 is not a call: 1.0000000 1.1000000 nonsense )"),
     ],
 )
 def test_what_cannot_be_known(
@@ -112,5 +112,5 @@ def test_a_process_is_missing_or_cut(tmp_path: Path) -> None:
         trace.load(folder)
     (folder / "_text" / "2.txt").unlink()
     text.write_text(text.read_text()[:-4])
-    with pytest.raises(recorder_text.BrokenTextError, match="line 1 is no call"):
+    with pytest.raises(recorder_text.BrokenTextError, match="line 1 is not a call"):
         trace.load(folder)
