@@ -18,7 +18,7 @@ COLUMNS = ("name", "since", "who", "when", "where", "why")
 def add_accept(parser: argparse.ArgumentParser) -> None:
     options.add_where(parser)
     parser.add_argument("--why", help="in a few words, for those who ask later")
-    parser.add_argument("--who", help="default: you")
+    parser.add_argument("--who", help="who accepts it (default: you)")
     parser.add_argument(
         "--since",
         metavar="DATE",

@@ -22,8 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("system", metavar="SYSTEM", help="ReFrame's name of the system")
     options.add_where(parser)
     parser.add_argument("--name", help="of the baseline (default: SYSTEM and the day)")
-    parser.add_argument("--replace", action="store_true", help="learn anew what is frozen")
-    words = f"part of nights in which a reference may fail without cause ({learned.FALSE_FAILURES})"
+    parser.add_argument("--replace", action="store_true", help="overwrite the file")
+    words = f"share of nights with a false failure (default: {learned.FALSE_FAILURES})"
     parser.add_argument(
         "--false-failures", type=_part, default=learned.FALSE_FAILURES, metavar="PART", help=words
     )
@@ -51,7 +51,7 @@ def _part(text: str) -> float:
 def run(args: argparse.Namespace) -> int:
     path = references.site_file(args.system, args.references)
     if path.exists() and not args.replace and not formats.for_programs(args):
-        raise OutputError(f"{path}: holds a baseline, which is frozen; --replace learns anew")
+        raise OutputError(f"{path}: exists; --replace overwrites it")
     connection = options.connect(args)
     where = options.where(args, connection).key("system", [args.system])
     today = datetime.now(timezone.utc).date()

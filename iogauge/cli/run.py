@@ -151,7 +151,7 @@ def _render(args: argparse.Namespace, asked: Asked) -> int:
 
 
 def add_collect(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", type=options.in_path, metavar="DIR", help="with the results")
+    parser.add_argument("folder", type=options.in_path, metavar="DIR", help="folder of the scripts")
     parser.add_argument(
         "--site",
         type=options.in_file,

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--dir",
         type=options.out_folder,
         default=Path("/dev/shm"),
-        help="where it writes (default: /dev/shm)",
+        help="folder that all runs write below (default: /dev/shm)",
     )
     add("--set", action="append", default=[], metavar="NAME=VALUE", help="environment variable")
     add("--tries", type=int, default=6, metavar="N", help="runs of each case (default: 6)")

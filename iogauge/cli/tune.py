@@ -88,7 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     words = "also write an entry for the site file"
     add("--site-entry", dest="site", action="store_true", help=words)
     add("--write", type=options.out_folder, help="folder of the files (default: the session's)")
-    add("--resume", nargs="?", const="", metavar="NAME", help="continue a search (the newest)")
+    add("--resume", nargs="?", const="", metavar="NAME", help="continue this search, or the newest")
     add("--seed", type=int, default=1, help="seed of random choices (default: 1)")
     add("--program", type=options.in_file, help="iokernel to run (default: built for --stack)")
     add("--launch", metavar="WORDS", help="launcher of a job, such as 'srun -n 64'")

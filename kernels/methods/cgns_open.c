@@ -45,9 +45,9 @@ static bool is_mesh(const io_schema *schema) {
 
 int io_cgns_check_schema(const io_schema *schema, const io_choice *choice, io_error *error) {
     if (choice->prefix && *choice->prefix)
-        return io_fail_usage(
-            error, "--prefix %s: method cgns looks at the file by its name itself; leave the prefix out",
-            choice->prefix);
+        return io_fail_usage(error,
+                             "--prefix %s: method cgns opens files by their plain names; omit the prefix",
+                             choice->prefix);
     const io_dataset *first = schema->datasets;
     if (!is_mesh(schema))
         return io_fail_usage(error, "method cgns writes meshes only; use a pattern "

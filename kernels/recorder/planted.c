@@ -86,7 +86,7 @@ void recorder_flip(record *file) {
     if (done && put(fd, &byte, 1, at) == 1)
         file->changes++;
     else
-        fprintf(stderr, "iogauge recorder: no bit of %s was changed\n", path);
+        fprintf(stderr, "iogauge recorder: no bit of %s could be changed\n", path);
     if (fd >= 0) end(fd);
 }
 

@@ -76,7 +76,7 @@ void *recorder_next(const char *name) {
     /* Some libraries lack one of the two names: MPICH 5.0.2 with the standard ABI has no PMPI_File_close. */
     if (!next && *name == 'P') next = find_next(name + 1);
     if (next) return next;
-    fprintf(stderr, "iogauge recorder: no next definition of %s\n", name);
+    fprintf(stderr, "iogauge recorder: the library's own %s was not found\n", name);
     abort();
 }
 

@@ -229,7 +229,7 @@ def test_no_more_than_one_extra_copy(stack: Stack, tmp_path: Path) -> None:
             ["hdf5_chunk", "use hdf5_coll_metadata"],
         ),
         ([*UNSTRUCTURED, *CGNS, "--hint", "hdf5_coll_metadata=1"], ["true or false"]),
-        ([*UNSTRUCTURED, *CGNS, "--prefix", "ufs:"], ["--prefix ufs:", "leave the prefix out"]),
+        ([*UNSTRUCTURED, *CGNS, "--prefix", "ufs:"], ["--prefix ufs:", "omit the prefix"]),
         (["cgns-unstructured", "--elements", "0", *CGNS], ["--elements 0", "positive"]),
         (["cgns-structured", "--zone", "5x1x5", *CGNS], ["at least 2x2x2"]),
         (["cgns-structured", "--real", "float16", *CGNS], ["float16", "float32 or float64"]),

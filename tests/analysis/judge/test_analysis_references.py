@@ -197,7 +197,7 @@ def test_a_baseline_is_named_and_frozen(tmp_path: Path, folder: Path) -> None:
     assert (baseline["name"], baseline["false_failures"]) == ("autumn", 0.001)
     assert len(set(baseline["sessions"])) == 21
     again = run_analysis(*words)
-    assert again.returncode == 2 and "frozen; --replace learns anew" in again.stderr
+    assert again.returncode == 2 and "exists; --replace overwrites it" in again.stderr
     assert path.read_text() == text
     assert run_analysis(*words, "--replace").returncode == 0
     assert "name: local-2" in path.read_text()
