@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A cluster with Slurm and Lustre, whichever: copy it, or describe yours by the environment.
+"""Any cluster with Slurm and Lustre. Copy this file, or set these environment variables:
 
 IOGAUGE_SCRATCH (a folder on Lustre), IOGAUGE_CORES and IOGAUGE_MEMORY (MiB) of a node,
 IOGAUGE_NODES, IOGAUGE_MAX_TIME (seconds), IOGAUGE_QUEUE, IOGAUGE_ACCOUNT, IOGAUGE_MODULES,

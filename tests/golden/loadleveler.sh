@@ -21,13 +21,13 @@
 #                this 'disk' is tmpfs, so memory
 #                published peak: 36000 MB/s (NERSC, 2013)
 #
-# Written by ReFrame from templates/loadleveler.sh.j2: a change here is lost, a change there stays.
+# Written by ReFrame from templates/loadleveler.sh.j2: change the template, not this file.
 
 set -e -o pipefail
 
 cd -- /stage
 
-# However the script ends: clean up, and leave the exit status where the test looks for it.
+# When the script ends: clean up, and write the exit status for the test.
 finish() {
     status=$?
     trap - EXIT
@@ -53,7 +53,7 @@ file_system='/scratch/my files'
         "see filesystems.disk.path of partition local:host in the site file" >&2
     exit 1
 }
-# The owner: a later session removes what a killed job left, and nothing else.
+# The owner: a later session removes the folder if the job was killed.
 machine=$(grep -x '[0-9a-f]\{32\}' /etc/machine-id 2> /dev/null | sha256sum | cut -c -12) || :
 owner="$(hostname)/$machine $$ $(cut -d ' ' -f 22 "/proc/$$/stat") $(< /proc/sys/kernel/random/boot_id)" &&
     owner+=" $(readlink /proc/self/ns/pid || echo -)" &&

@@ -9,14 +9,14 @@
 #                this 'disk' is tmpfs, so memory
 #                published peak: 36000 MB/s (NERSC, 2013)
 #
-# Written by ReFrame from templates/local.sh.j2: a change here is lost, a change there stays.
+# Written by ReFrame from templates/local.sh.j2: change the template, not this file.
 
 set -e -o pipefail
 
 # Results, output and errors stay beside the script, wherever it is started.
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")"
 
-# However the script ends: clean up, and leave the exit status where the test looks for it.
+# When the script ends: clean up, and write the exit status for the test.
 finish() {
     status=$?
     trap - EXIT
@@ -43,7 +43,7 @@ mkdir -p -- "$file_system"
         "see filesystems.disk.path of partition local:host in the site file" >&2
     exit 1
 }
-# The owner: a later session removes what a killed job left, and nothing else.
+# The owner: a later session removes the folder if the job was killed.
 machine=$(grep -x '[0-9a-f]\{32\}' /etc/machine-id 2> /dev/null | sha256sum | cut -c -12) || :
 owner="$(hostname)/$machine $$ $(cut -d ' ' -f 22 "/proc/$$/stat") $(< /proc/sys/kernel/random/boot_id)" &&
     owner+=" $(readlink /proc/self/ns/pid || echo -)" &&
@@ -53,7 +53,7 @@ mkdir -m 700 -- "$made"
 run_dir=$made
 [ -z "$owner" ] || echo "$owner" > "$run_dir/.iogauge-run" || rm -f -- "$run_dir/.iogauge-run"
 
-# Bytes that this script's processes read from storage: dropped caches make them read.
+# Bytes that this script's processes read from storage, to check that reads were cold.
 storage() { sed -n 's/^read_bytes: //p' "/proc/$$/io" 2> /dev/null || true; }
 storage > storage_read
 echo before

@@ -69,7 +69,7 @@ def prelude(recorder: recorders.Recorder, folder: Path, *, dxt: bool) -> dict[st
     given = recorders.values(recorder, dxt=dxt, quote=lambda word: shlex.quote(str(word)))
     script = script_values(trace=given)
     text = render("local.sh.j2", script)
-    start = text.index("# What the processes do with files")
+    start = text.index("# Traced by ")
     block = text[start : text.index("mpiexec", start)].removesuffix("echo before\n")
     done = subprocess.run(
         ["bash", "-euc", f"run_dir={shlex.quote(RUN)}\n{block}\nenv -i \"${{trace[@]}}\" env"],
