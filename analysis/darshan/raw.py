@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The traces that the embedded recorder leaves, one per process (kernels/recorder/raw_trace.h)."""
 
+import math
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from ..errors import AnalysisError
 
-MAGIC, END, VERSION = b"IOGTRACE", b"IOGT-END", 2
+MAGIC, END = b"IOGTRACE", b"IOGT-END"
+OLDEST, VERSION = 2, 3
 COMPLETE, PARTIAL, FORKED, MPI = 1, 2, 4, 8
 READ, WRITE = 0, 1
 MODULES = ("POSIX", "MPI-IO")
@@ -23,6 +27,13 @@ MARK = struct.Struct("=qII")
 # File (0: none), two words, start, end, number among all, kind and module.
 EVENT = struct.Struct("=QqqddIHH")
 NAME = struct.Struct("=48s")
+# A data set: file, class, bytes of an element; how many dimensions, of a chunk, filters. Then
+# these, and the name.
+SET = struct.Struct("=Q5q")
+# A selection: elements, dimensions, slabs (-1: unknown). Then these.
+PART = struct.Struct("=3q")
+VARIABLE_LENGTH = 9  # the class
+MOST_DIMS, MOST_SLABS = 32, 4096
 (
     OPEN,
     CLOSE,
@@ -39,15 +50,21 @@ NAME = struct.Struct("=48s")
     WAIT,
     CHANGED,
     LOOKED,
-) = range(15)
+    DATA_SET,
+) = range(16)
 SENT, HEARD = 1, 2  # of a MESSAGE
+
+ANEW = "copy it again, or trace the program anew with this recorder"
+# In each dimension: where the first of `count` blocks begins, from one to the next, how many, and
+# how many elements each has.
+Slab = tuple[tuple[int, ...], ...]
 
 
 class BrokenTraceError(AnalysisError):
     """A file is not a trace, or is truncated."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(f"{what}; copy it again, or trace the program anew with this recorder")
+    def __init__(self, what: str, remedy: str = ANEW) -> None:
+        super().__init__(f"{what}; {remedy}")
 
 
 @dataclass
@@ -86,6 +103,31 @@ class RawView:
     pieces: tuple[tuple[int, int], ...]
 
 
+@dataclass(frozen=True)
+class RawDataSet:
+    """One of HDF5, whose numbers `kind` (of the type's class) and `filters` are. `bytes`: of an
+    element. `chunk`: empty if there are none."""
+
+    file: int
+    name: str
+    kind: int
+    bytes: int
+    dims: tuple[int, ...]
+    chunk: tuple[int, ...]
+    filters: tuple[int, ...]
+
+
+class RawMove(NamedTuple):
+    """A call of HDF5. `slabs`: which elements it moved; None: unknown."""
+
+    data_set: RawDataSet
+    elements: int
+    slabs: tuple[Slab, ...] | None
+    way: int
+    together: bool
+    seconds: float
+
+
 @dataclass
 class RawProcess:
     """One process. `start`: Unix time in nanoseconds; all times in records are seconds after it.
@@ -108,6 +150,7 @@ class RawProcess:
     calls: list[str] = field(default_factory=list)
     events: bytes = b""
     views: list[RawView] = field(default_factory=list)
+    moves: list[RawMove] = field(default_factory=list)
 
     @property
     def whole(self) -> bool:
@@ -142,8 +185,11 @@ def read_trace(path: Path) -> RawProcess:
     magic, version, flags, rank, processes, pid, uid, seconds, nanoseconds, *rest = _HEADER.unpack(
         cursor.take(_HEADER.size)
     )
-    if magic != MAGIC or version != VERSION:
-        raise BrokenTraceError(f"{path}: expected a trace of version {VERSION}")
+    if magic != MAGIC or version < OLDEST:
+        raise BrokenTraceError(f"{path}: expected a trace of version {OLDEST} to {VERSION}")
+    if version > VERSION:
+        what = f"{path}: a trace of version {version}; this reads {OLDEST} to {VERSION}"
+        raise BrokenTraceError(what, "use the iogauge that its recorder came with")
     since, after, duration, *rest = rest
     records, posix, mpiio, times, bins, modules, host, recorder, command = rest
     if not 0 <= rank < processes:
@@ -171,6 +217,8 @@ def read_trace(path: Path) -> RawProcess:
     for _ in range(records):
         process.records.append(_record(cursor, (posix, mpiio), times))
     _read_events(cursor, process)
+    if version > OLDEST:
+        _read_moves(cursor, process)
     if cursor.take(len(END)) != END:
         raise BrokenTraceError(f"{path}: its records do not add up")
     return process
@@ -191,6 +239,59 @@ def _read_events(cursor: _Cursor, process: RawProcess) -> None:
     set_ = (row[1] for row in EVENT.iter_unpack(process.events) if row[6] == VIEW)
     if lost := [number for number in set_ if not 0 <= number < views]:
         raise BrokenTraceError(f"{cursor.path}: damaged: file view {lost[0]} of {views}")
+
+
+def _read_moves(cursor: _Cursor, process: RawProcess) -> None:
+    """HDF5's calls. The data sets and selections that they name are here once each."""
+    (count,) = cursor.numbers("Q", 1)
+    shapes = [cursor.take(*cursor.numbers("Q", 1)) for _ in range(count)]
+    files = {record.id for record in process.records}
+    known: dict[tuple[int, int], tuple[RawDataSet, int, tuple[Slab, ...] | None]] = {}
+    for _, a, part, start, end, _, kind, _ in EVENT.iter_unpack(process.events):
+        if kind != DATA_SET:
+            continue
+        key = (a // 4, part)
+        if key not in known:
+            try:
+                if not 0 <= min(key) <= max(key) < count:
+                    raise ValueError(f"it is none of {count} shapes")
+                one = _data_set(shapes[key[0]], files)
+                known[key] = (one, *_part(shapes[part], one.dims))
+            except (ValueError, struct.error) as error:
+                what = f"{cursor.path}: selection {part} of data set {a // 4}: {error}"
+                raise BrokenTraceError(what) from None
+        process.moves.append(RawMove(*known[key], a & 1, a & 2 > 0, end - start))
+
+
+def _data_set(data: bytes, files: set[int]) -> RawDataSet:
+    file, kind, size, *lengths = SET.unpack_from(data)
+    if file not in files or size < 1 or not all(0 <= n <= MOST_DIMS for n in lengths):
+        raise ValueError("of no file, or of an impossible type or shape")
+    rest = data[SET.size :]
+    numbers = iter(struct.unpack_from(f"={sum(lengths)}q", rest))
+    dims, chunk, filters = (tuple(islice(numbers, n)) for n in lengths)
+    if min((*dims, *chunk), default=0) < 0 or math.prod(dims) * size >= 2**62:
+        raise ValueError(f"{dims} elements of {size} bytes")
+    name = rest[8 * sum(lengths) :].decode(errors="replace")
+    return RawDataSet(file, name, kind, size, dims, chunk, filters)
+
+
+def _part(data: bytes, dims: tuple[int, ...]) -> tuple[int, tuple[Slab, ...] | None]:
+    """How many elements, and which."""
+    elements, n, count = PART.unpack_from(data)
+    if count < 0:
+        return max(0, elements), None
+    if n != len(dims) or count > MOST_SLABS:
+        raise ValueError(f"{count} parts in {n} dimensions")
+    numbers = struct.unpack_from(f"={4 * n * count}q", data, PART.size)
+    rows = [numbers[i * n : (i + 1) * n] for i in range(4 * count)]
+    slabs = tuple(tuple(rows[i : i + 4]) for i in range(0, 4 * count, 4))
+    for slab in slabs:
+        for start, stride, times, block, length in zip(*slab, dims, strict=True):
+            end = start + stride * (times - 1) + block
+            if min(start, times - 1, block - 1) < 0 or end > length or stride < block * (times > 1):
+                raise ValueError(f"{slab} outside of {dims}")
+    return sum(math.prod(map(math.prod, slab[2:])) for slab in slabs), slabs
 
 
 def _text(padded: bytes) -> str:

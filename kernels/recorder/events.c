@@ -2,14 +2,15 @@
 #include "events.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "paths.h"
 #include "state.h"
 
 #define MOST_TURNS 32 /* events to look back over */
+#define HASHED 1024   /* bytes of a shape */
 
-/* Grows a list by at least one entry; NULL on failure. */
-static void *room_for_one(void *list, size_t used, size_t *room, size_t each) {
+void *list_room(void *list, size_t used, size_t *room, size_t each) {
     if (used < *room) return list;
     size_t more = *room ? 2 * *room : 64;
     void *larger = realloc(list, more * each);
@@ -20,12 +21,12 @@ static void *room_for_one(void *list, size_t used, size_t *room, size_t each) {
 void event_add(const record *r, int kind, int64_t a, int64_t b, double start, double end) {
     recorder *the = recorder_state();
     bool of_file = kind != EVENT_MEET && kind != EVENT_MESSAGE && kind != EVENT_SEND &&
-                   kind != EVENT_RECEIVE && kind != EVENT_CHANGED && kind != EVENT_LOOKED;
+                   kind != EVENT_RECEIVE && kind != EVENT_CHANGED && kind != EVENT_LOOKED &&
+                   kind != EVENT_DATA_SET;
     if (!the->most_segments || (!r && of_file)) return;
     event_list *all = &the->events;
-    event *larger = all->used < the->most_segments
-                        ? room_for_one(all->entry, all->used, &all->room, sizeof *larger)
-                        : NULL;
+    event *larger =
+        all->used < the->most_segments ? list_room(all->entry, all->used, &all->room, sizeof *larger) : NULL;
     if (!larger) {
         recorder_partial();
         return;
@@ -78,7 +79,7 @@ void event_path(int kind, const char *path, double start, double end) {
 
 void event_view(const record *r, view *v, double start, double end) {
     view_list *all = &recorder_state()->views;
-    view *larger = r ? room_for_one(all->entry, all->used, &all->room, sizeof *larger) : NULL;
+    view *larger = r ? list_room(all->entry, all->used, &all->room, sizeof *larger) : NULL;
     if (!larger) {
         if (r) recorder_partial();
         free(v->piece);
@@ -87,4 +88,27 @@ void event_view(const record *r, view *v, double start, double end) {
     all->entry = larger;
     larger[all->used] = *v;
     event_add(r, EVENT_VIEW, (int64_t)all->used++, 0, start, end);
+}
+
+/* The hash is FNV-1a. */
+int64_t shape_number(const void *data, size_t size) {
+    shape_list *all = &recorder_state()->shapes;
+    const unsigned char *byte = data;
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < size && i < HASHED; i++) hash = (hash ^ byte[i]) * 0x100000001b3u;
+    shape **bucket = &all->bucket[hash % SHAPE_BUCKETS];
+    for (const shape *s = *bucket; s; s = s->next)
+        if (s->size == size && !memcmp(s->data, data, size)) return (int64_t)s->number;
+    shape **larger = list_room(all->entry, all->used, &all->room, sizeof *larger);
+    if (larger) all->entry = larger;
+    shape *made = larger ? malloc(sizeof *made + size) : NULL;
+    if (!made) {
+        recorder_partial();
+        return -1;
+    }
+    *made = (shape){.next = *bucket, .number = all->used++, .size = size};
+    memcpy(made->data, data, size);
+    all->entry[made->number] = *bucket = made;
+    all->bytes += size;
+    return (int64_t)made->number;
 }

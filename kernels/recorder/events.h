@@ -13,7 +13,8 @@
  * and length of a lock (0: to the end, WHOLE_FILE: by flock(), which knows nothing of fcntl()'s locks, except
  * on NFS); the same; the same; the view's number; on or off; its ways, and which file (0: none); the other
  * process (-1: any) and what identifies the message, twice; the direction, and the sequence of the access
- * plus one (0: the split call before it); none and what identifies the path, twice. */
+ * plus one (0: the split call before it); none and what identifies the path, twice; four times the data set,
+ * plus two if collective, plus the direction, and the selection. */
 enum event_kind {
     EVENT_OPEN,
     EVENT_CLOSE,
@@ -29,7 +30,8 @@ enum event_kind {
     EVENT_RECEIVE,
     EVENT_WAIT,    /* for an access that a call had begun */
     EVENT_CHANGED, /* a path came, went or moved */
-    EVENT_LOOKED   /* whether a path is there */
+    EVENT_LOOKED,  /* whether a path is there */
+    EVENT_DATA_SET /* a call of HDF5 moved data */
 };
 enum { WHOLE_FILE = -1 };
 
@@ -60,6 +62,32 @@ typedef struct {
     size_t used, room;
 } view_list;
 
+/* A data set of HDF5: SET_WORDS words, its dimensions, those of a chunk, the filters, and the name. Or a
+ * selection: PART_WORDS words, and its numbers. */
+typedef struct shape {
+    struct shape *next; /* of the same bucket */
+    size_t number;
+    uint64_t size;
+    char data[];
+} shape;
+
+#define SHAPE_BUCKETS 1024
+typedef struct {
+    shape **entry, *bucket[SHAPE_BUCKETS];
+    size_t used, room, bytes;
+} shape_list;
+
+/* The file, the class and the bytes of an element as HDF5 has them (VARIABLE_LENGTH: strings, too), and how
+ * many dimensions there are, those of a chunk (none: it has no chunks), and filters. */
+enum { SET_FILE, SET_CLASS, SET_BYTES, SET_DIMS, SET_CHUNK, SET_FILTERS, SET_WORDS };
+enum { VARIABLE_LENGTH = 9 };
+
+/* How many elements, and in so many dimensions so many slabs (-1: unknown): of each the start, stride, count
+ * and block in all dimensions, as HDF5 has them. */
+enum { PART_ELEMENTS, PART_DIMS, PART_SLABS, PART_WORDS };
+
+/* Grows a list by at least one entry, if it is full; NULL on failure. */
+void *list_room(void *list, size_t used, size_t *room, size_t each);
 /* With the lock held. Does nothing if accesses are only counted, or if there is no record. */
 void event_add(const record *r, int kind, int64_t a, int64_t b, double start, double end);
 /* The ways in which calls may order: what others do later, what they did before. */
@@ -68,6 +96,8 @@ enum { MESSAGE_OUT = 1, MESSAGE_IN = 2, MESSAGE_BOTH = MESSAGE_OUT | MESSAGE_IN 
 void event_message(int ways, const record *of, double start, double end);
 /* Another process may wait for a path to come or go. */
 void event_path(int kind, const char *path, double start, double end);
+/* The number of a shape; equal ones have one. -1: no memory. */
+int64_t shape_number(const void *data, size_t size);
 /* Takes ownership of the view's pieces. */
 void event_view(const record *r, view *v, double start, double end);
 

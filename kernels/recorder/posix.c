@@ -76,7 +76,7 @@ void posix_first_read(int fd) {
 
 void posix_moved(const char *call, int direction, int fd, int64_t offset, const void *memory, ssize_t result,
                  moment start) {
-    if (result < 0 || !recorder_on()) return;
+    if (result < 0 || !recorder_on() || recorder_depth >= RECORDER_ASKS) return;
     moment end = recorder_moment();
     recorder_lock_for_access();
     description *d = posix_description(fd);

@@ -110,6 +110,16 @@ static void put_events(FILE *out, const recorder *from, const call_names *names)
     }
 }
 
+static void put_shapes(FILE *out, const recorder *from) {
+    uint64_t used = from->shapes.used;
+    put(out, &used, sizeof used, 1);
+    for (size_t i = 0; i < used; i++) {
+        const shape *s = from->shapes.entry[i];
+        put(out, &s->size, sizeof s->size, 1);
+        put(out, s->data, 1, s->size);
+    }
+}
+
 static void put_record(FILE *out, const record *r, call_names *names) {
     trace_record head = {
         .id = record_id(r->path),
@@ -146,6 +156,7 @@ void trace_write(const recorder *from) {
         call_names names = {.used = 0};
         for (const record *r = from->all; r; r = r->all) put_record(out, r, &names);
         put_events(out, from, &names);
+        put_shapes(out, from);
         put(out, TRACE_END, 1, strlen(TRACE_END));
     }
     bool failed = !out || ferror(out);

@@ -8,14 +8,15 @@
 
 #define TRACE_MAGIC "IOGTRACE"
 #define TRACE_END "IOGT-END"
-#define TRACE_VERSION 2
+#define TRACE_VERSION 3
 
 enum { TRACE_COMPLETE = 1, TRACE_PARTIAL = 2, TRACE_FORKED = 4, TRACE_MPI = 8 };
 
 /* Followed, for each module, by the heat map's id, bin_seconds and the bins of reads and of writes; then the
  * records; then, each preceded by their number, the names of calls (NAME_ROOM bytes each), the events, and
- * the views (four words, the number of pieces, the pieces); then the eight letters of TRACE_END. `monotonic`
- * is the time at the start on the clock shared by all processes of a node. */
+ * the views (four words, the number of pieces, the pieces), and the shapes (the size, the shape); then
+ * the eight letters of TRACE_END. `monotonic` is the time at the start on the clock shared by all processes
+ * of a node. */
 typedef struct {
     char magic[8];
     uint32_t version, flags;

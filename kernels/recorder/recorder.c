@@ -36,8 +36,8 @@ static struct link_map *all_libraries(void) {
 }
 
 /* In a library, or one that it needs; but not in this one. */
-static void *in_library(const struct link_map *library, const char *name) {
-    void *handle = *library->l_name ? dlopen(library->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+static void *in_library(const char *path, const char *name) {
+    void *handle = *path ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
     void *found = handle ? dlsym(handle, name) : NULL;
     if (handle) dlclose(handle);
     return found && library_of(found) != library_of(&the) ? found : NULL;
@@ -47,26 +47,25 @@ static void *in_library(const struct link_map *library, const char *name) {
 static void *find_next(const char *name) {
     void *next = dlsym(RTLD_NEXT, name);
     for (struct link_map *l = next ? NULL : all_libraries(); l && !next; l = l->l_next)
-        next = in_library(l, name);
+        next = in_library(l->l_name, name);
     return next;
 }
 
-/* Has the library of a function, or one that it needs, this name too? */
-static bool is_beside(const void *function, const char *name) {
+void *recorder_beside(const void *function, const char *name) {
     Dl_info library;
     void *handle = NULL;
     if (dladdr(function, &library)) handle = dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
     if (!handle) handle = dlopen(NULL, RTLD_LAZY); /* the program itself */
-    bool found = handle && dlsym(handle, name);
+    void *found = handle ? dlsym(handle, name) : NULL;
     if (handle) dlclose(handle);
     return found;
 }
 
 bool recorder_all_beside(const void *function, const char *name, const char *other, bool there) {
-    bool all = is_beside(function, other) == there;
+    bool all = (recorder_beside(function, other) != NULL) == there;
     for (struct link_map *l = all_libraries(); l && all; l = l->l_next) {
-        function = in_library(l, name);
-        all = !function || is_beside(function, other) == there;
+        function = in_library(l->l_name, name);
+        all = !function || (recorder_beside(function, other) != NULL) == there;
     }
     return all;
 }
@@ -78,6 +77,12 @@ void *recorder_next(const char *name) {
     if (next) return next;
     fprintf(stderr, "iogauge recorder: the library's own %s was not found\n", name);
     abort();
+}
+
+void *recorder_next_of(const void *caller, const char *name) {
+    Dl_info library;
+    void *found = dladdr(caller, &library) ? in_library(library.dli_fname, name) : NULL;
+    return found ? found : find_next(name);
 }
 
 bool recorder_wants_segments(void) { return the.most_segments > 0; }

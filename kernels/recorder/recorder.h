@@ -146,11 +146,17 @@ void recorder_finish(bool complete);
 
 /* The next definition of a function after this library; aborts if there is none. */
 void *recorder_next(const char *name);
+/* The definition that `caller` uses; NULL if there is none. */
+void *recorder_next_of(const void *caller, const char *name);
+/* A name in the library of a function, or in one that it needs. */
+void *recorder_beside(const void *function, const char *name);
 /* Is another name `there` too (or not) in the libraries of this function and of all that have its name, or in
  * those that they need? */
 bool recorder_all_beside(const void *function, const char *name, const char *other, bool there);
 
-/* Nesting of wrapped calls in a thread: calls that a library makes inside a counted one are not counted. */
+/* Nesting of wrapped calls in a thread: calls that a library makes inside a counted one are not counted. From
+ * RECORDER_ASKS on, nothing is: this asks the library. */
+#define RECORDER_ASKS 65536
 extern _Thread_local int recorder_depth __attribute__((tls_model("initial-exec")));
 
 #endif

@@ -13,6 +13,7 @@
 #define MPI_FILES 256 /* open at a time */
 #define COMMUNICATORS 256
 #define EXPECTED 4096                  /* receives in progress, and accesses */
+#define HDF5_SITES 256                 /* that call HDF5 */
 #define WAITING 64                     /* queued accesses */
 #define DURATIONS 768                  /* bins of calls' durations, see durations.c */
 #define LONGEST_WAIT ((moment)1 << 28) /* about a tenth of a second: the clock's rate may change */
@@ -88,6 +89,13 @@ typedef struct {
     int64_t peak; /* of memory, when the last reading began */
 } storage_use;
 
+/* A library, and who calls it. */
+typedef struct hdf5_library hdf5_library;
+typedef struct {
+    const void *caller;
+    hdf5_library *library;
+} hdf5_site;
+
 typedef struct {
     char *folder, *include; /* include: directories to record, separated by colons; empty: all */
     int rank, processes;
@@ -99,6 +107,9 @@ typedef struct {
     uint32_t sequence;              /* numbers accesses and events */
     event_list events;
     view_list views;
+    shape_list shapes;
+    hdf5_library *hdf5; /* see hdf5.c */
+    hdf5_site hdf5_site[HDF5_SITES];
     int shared_offsets; /* how often this process was forked */
     record *bucket[RECORD_BUCKETS], *all;
     heatmap heat[MODULES];

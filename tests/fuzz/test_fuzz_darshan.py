@@ -141,8 +141,15 @@ def trace_of_a_process() -> bytes:
         records += bytes(8 * counters) + bytes(8 * times) + bytes(16) + bytes(16)
         records += bytes(2 * raw.SEGMENT.size) + bytes(2 * raw.MARK.size)
     events = (1).to_bytes(8, "little") + raw.NAME.pack(b"pwrite")
-    events += (1).to_bytes(8, "little") + raw.EVENT.pack(7, 0, 0, 0.1, 0.2, 3, raw.VIEW, 1)
+    events += (2).to_bytes(8, "little") + raw.EVENT.pack(7, 0, 0, 0.1, 0.2, 3, raw.VIEW, 1)
+    events += raw.EVENT.pack(0, 1, 1, 0.1, 0.2, 4, raw.DATA_SET, 1)
     events += (1).to_bytes(8, "little") + struct.pack("=4qQ2q", 0, 16, 8, 1, 1, 0, 8)
+    shapes = [
+        raw.SET.pack(7, 1, 8, 1, 1, 1) + struct.pack("=3q", 24, 6, 1) + b"/rows",
+        raw.PART.pack(4, 1, 1) + struct.pack("=4q", 8, 2, 4, 1),
+    ]
+    events += (2).to_bytes(8, "little")
+    events += b"".join(len(one).to_bytes(8, "little") + one for one in shapes)
     return head + heat + records + events + raw.END
 
 
@@ -160,3 +167,4 @@ def test_the_trace_that_is_damaged_is_one(tmp_path: Path) -> None:
     (tmp_path / "process-000000-1.trace").write_bytes(trace_of_a_process())
     (process,) = raw.read_folder(tmp_path)
     assert [record.module for record in process.records] == list(raw.MODULES)
+    assert [move.data_set.name for move in process.moves] == ["/rows"]

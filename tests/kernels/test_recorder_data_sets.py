@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Data sets of HDF5: what each call of a program moved, whichever library made it."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from iokernel_stacks import Stack, lacking
+from recorder_runs import preload, python, traced
+
+from iogauge.analysis.darshan.raw import RawProcess, Slab, read_folder
+
+INT, INTEGER, DEFLATE, SHUFFLE = 4, 0, 1, 2
+READ, WRITE = 0, 1
+# File and name: the dimensions, of chunks, filters.
+SETS: dict[tuple[str, str], tuple[tuple[int, ...], ...]] = {
+    ("one.h5", "/rows"): ((8, 6), (), ()),
+    ("one.h5", "/a/group/chunked"): ((8, 6), (2, 3), ()),
+    ("one.h5", "/packed"): ((8, 6), (2, 3), (DEFLATE,)),
+    ("one.h5", "/longer"): ((16, 6), (2, 3), ()),
+    ("one.h5", "/points"): ((24,), (), ()),
+    ("one.h5", "/strided"): ((24,), (), ()),
+    ("one.h5", "/two blocks"): ((24,), (), ()),
+    ("one.h5", "/whole"): ((24,), (24,), ()),
+    ("one.h5", "/number"): ((), (), ()),
+    ("two.h5", "/rows"): ((2, 2), (), ()),
+    ("two.h5", "/chunked"): ((8, 6), (2, 2), ()),
+}
+
+
+def elements(slabs: tuple[Slab, ...] | None) -> list[tuple[int, ...]]:
+    """One after the other."""
+    assert slabs is not None
+    found: list[tuple[int, ...]] = []
+    for slab in slabs:
+        some: list[tuple[int, ...]] = [()]
+        for start, stride, count, block in zip(*slab, strict=True):
+            places = [start + i * stride + k for i in range(count) for k in range(block)]
+            some = [(*before, at) for before in some for at in places]
+        found += some
+    return sorted(found)
+
+
+def box(y: int, x: int, height: int, width: int) -> list[tuple[int, ...]]:
+    return [(y + i, x + k) for i in range(height) for k in range(width)]
+
+
+def expected(rank: int) -> list[tuple[str, str, list[tuple[int, ...]], int, bool]]:
+    """What process `rank` of mpi_data_sets.c does, in its order."""
+    columns, first = box(0, 3 * rank, 8, 3), 12 * rank
+    found: list[tuple[str, str, list[tuple[int, ...]], int, bool]] = [
+        ("one.h5", "/rows", box(4 * rank, 0, 4, 6), WRITE, True),
+        ("one.h5", "/rows", box(4 * rank, 0, 4, 6), WRITE, False),
+        ("one.h5", "/rows", columns, READ, False),
+        ("one.h5", "/a/group/chunked", columns, WRITE, False),
+        ("one.h5", "/packed", box(4 * rank, 0, 4, 6), WRITE, True),
+        ("one.h5", "/longer", columns, WRITE, True),
+        ("one.h5", "/longer", box(8, 3 * rank, 8, 3), WRITE, True),
+        ("one.h5", "/points", [(rank,), (rank + 7,), (rank + 22,)], WRITE, False),
+        ("one.h5", "/strided", [(4 * i + 2 * rank + k,) for i in range(6) for k in (0, 1)],
+         WRITE, False),
+        ("one.h5", "/two blocks", [(first + i,) for i in (0, 1, 2, 7, 8, 9, 10, 11)],
+         WRITE, False),
+        ("one.h5", "/whole", [(i,) for i in range(24)], WRITE, False),
+        ("one.h5", "/number", [()], WRITE, False),
+        ("one.h5", "/whole", [], WRITE, False),
+        ("two.h5", "/rows", [(rank, 0), (rank, 1)], WRITE, False),
+        ("two.h5", "/chunked", columns, WRITE, True),
+    ]  # fmt: skip
+    only_first = [one for one in found if one[1] == "/number" or (one[1] == "/whole" and one[2])]
+    return [one for one in found if rank == 0 or one not in only_first]
+
+
+def data_sets(stack: Stack, folder: Path, *, dxt: bool = True) -> list[RawProcess]:
+    """The traces of mpi_data_sets.c, two processes."""
+    if reason := lacking(stack.iokernel).get("hdf5"):
+        pytest.skip(f"stack {stack.name}: hdf5: {reason}")
+    program, data = folder / "program", folder / "data"
+    data.mkdir()
+    words = ["pkg-config", "--cflags", "--libs", f"hdf5-{stack.name}"]
+    hdf5 = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+    source = Path(__file__).with_name("mpi_data_sets.c")
+    subprocess.run([f"mpicc.{stack.name}", str(source), *hdf5, "-o", str(program)], check=True)
+    variables = preload(stack, folder / "traces", data, dxt=dxt)
+    start = ["env", "-C", str(data), *(f"{key}={value}" for key, value in variables.items())]
+    own = {key: value for key, value in stack.environment().items() if key.startswith("OMPI_")}
+    done = traced([*stack.launch, "-n", "2", *start, str(program)], own)
+    assert done.returncode == 0, done.stderr
+    assert "HDF5-DIAG" not in done.stderr
+    return read_folder(folder / "traces")
+
+
+def test_each_call_is_there_with_its_data_set(stack: Stack, tmp_path: Path) -> None:
+    processes = data_sets(stack, tmp_path)
+    assert [process.rank for process in processes] == [0, 1]
+    for process in processes:
+        paths = {record.id: Path(record.path).name for record in process.records}
+        found = [
+            (paths[one.file], one.name, elements(slabs), way, together)
+            for one, _, slabs, way, together, _ in process.moves
+        ]
+        assert found == expected(process.rank)
+        for one, count, slabs, _, _, seconds in process.moves:
+            assert (one.kind, one.bytes, seconds > 0) == (INTEGER, INT, True)
+            assert count == len(elements(slabs))
+        last = {(paths[one.file], one.name): one for one, *_ in process.moves}
+        wanted = SETS if process.rank == 0 else {k: v for k, v in SETS.items() if k in last}
+        assert {key: (one.dims, one.chunk, one.filters) for key, one in last.items()} == wanted
+
+
+def test_two_hdf5s_in_one_process(openmpi: Stack, tmp_path: Path) -> None:
+    """Of h5py and of netCDF4: each is called by its own, and asked what it moved."""
+    code = """
+import h5py, netCDF4, numpy
+with h5py.File(f"{here}/a.h5", "w") as f, netCDF4.Dataset(f"{here}/b.nc", "w") as n:
+    f["whole"] = numpy.arange(6)
+    n.createDimension("time", None)
+    n.createDimension("y", 5)
+    v = n.createVariable("v", "f8", ("time", "y"))
+    d = f.create_dataset("group/some", (4, 9), chunks=(2, 3), compression="gzip", shuffle=True)
+    for i in range(2):
+        v[i] = i
+        d[[0, 3], 2:7:4] = i
+with h5py.File(f"{here}/a.h5") as f, netCDF4.Dataset(f"{here}/b.nc") as n:
+    assert (f["whole"][:] == numpy.arange(6)).all() and f["group/some"][3, 6] == n["v"][1, 4] == 1
+"""
+    (process,) = python(openmpi, tmp_path, code, dxt=True)
+    found = [
+        (one.name.split(" ")[0], one.dims, one.chunk, one.filters, elements(slabs), way)
+        for one, _, slabs, way, _, _ in process.moves
+    ]
+    some = ("/group/some", (4, 9), (2, 3), (SHUFFLE, DEFLATE), [(0, 2), (0, 6), (3, 2), (3, 6)])
+    v = [(row, i) for row in (0, 1) for i in range(5)]
+    whole = [(i,) for i in range(6)]
+    assert (
+        found
+        == [
+            ("unnamed", (6,), (), (), whole, WRITE),  # its name comes later
+            ("/v", (1, 5), (1, 5), (), v[:5], WRITE),
+            (*some, WRITE),
+            ("/v", (2, 5), (1, 5), (), v[5:], WRITE),
+            (*some, WRITE),
+            ("/whole", (6,), (), (), whole, READ),
+            (*some[:4], [(3, 6)], READ),
+            ("/v", (2, 5), (1, 5), (), [(1, 4)], READ),
+        ]
+    )
+
+
+def test_without_single_accesses_there_are_no_calls(stack: Stack, tmp_path: Path) -> None:
+    assert not any(process.moves for process in data_sets(stack, tmp_path, dxt=False))
