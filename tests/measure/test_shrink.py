@@ -196,7 +196,7 @@ def test_a_case_that_never_fails_ends_the_command(
     out = tmp_path / "repro.c"
     assert main(["shrink", *words, "-o", str(out), "--", "s3d", "--fsync"]) == EXIT_DATA
     assert set(tried) == {Failing(3, ("s3d", "--fsync"), (("LIMIT", value),))}
-    assert capsys.readouterr().err.startswith("iogauge: 6 runs of ")
+    assert capsys.readouterr().err.startswith("iogauge: no failure in 6 runs of ")
     assert not out.exists()
 
 

@@ -91,8 +91,8 @@ def test_calls_that_the_clock_does_not_tell_apart(tmp_path: Path) -> None:
     [
         ("write 0 0 ( /d/a %p x", "write at 1.0000000 s: invalid literal"),
         ("pwrite 0 0 ( /d/a %p 8 -9", "a negative offset or size"),
-        ("lseek 0 0 ( /d/a 0 2", "whose place the trace does not say"),
-        ("open 0 0 ( /d/a 1025", "whose place the trace does not say"),
+        ("lseek 0 0 ( /d/a 0 2", "whose size is not in the trace"),
+        ("open 0 0 ( /d/a 1025", "whose size is not in the trace"),
         ("nonsense", "0.txt: line 2 is not a call: 1.0000000 1.1000000 nonsense )"),
     ],
 )
