@@ -17,12 +17,11 @@ from typing import Any
 
 import pytest
 
-from iogauge.measure import sites
 from iogauge.measure.kernels import build_for_tests
 from tests import slurm_site
 from tests.reframe_session import ROOT, Session, reframe, untraced_kernel
 from tests.selftest import injector
-from tests.slurm_cluster import PATIENCE, Cluster, ClusterProblem, lacking
+from tests.slurm_cluster import PATIENCE, Cluster, lacking
 from tests.slurm_guard import members
 
 STACKS = ("mpich", "openmpi")
@@ -80,7 +79,8 @@ def accounted(cluster: Cluster, job: str, what: str, wanted: str) -> bool:
     end, found = time.monotonic() + PATIENCE, ""
     while not found.startswith(wanted) and time.monotonic() < end:
         time.sleep(0.5)
-        found = cluster.run("sacct", "-n", "-X", "-P", "-j", job, "-o", what).strip()
+        jobs_alone = [] if "." in job else ["-X"]
+        found = cluster.run("sacct", "-n", *jobs_alone, "-P", "-j", job, "-o", what).strip()
     return found.startswith(wanted)
 
 
@@ -101,6 +101,15 @@ def test_both_patterns_run_on_both_stacks_and_two_nodes(
         assert (kept / "exit_status").read_text() == "0\n"
         assert accounted(cluster, case["jobid"], "state,nodelist", BOTH)
     assert list((tmp_path / "disk").iterdir()) == []
+
+
+def test_a_process_has_the_cpus_that_it_asks_for(cluster: Cluster, tmp_path: Path) -> None:
+    """From Slurm 22.05 on srun does not inherit the job's --cpus-per-task."""
+    session = run(cluster, tmp_path, "-p", "mpich", "-S", "S3d.num_cpus_per_task=2")
+    assert session.status == 0, session.text
+    (case,) = session.cases
+    assert "#SBATCH --cpus-per-task=2\n" in script_of(case)
+    assert accounted(cluster, f"{case['jobid']}.0", "ntasks,alloccpus", "2|4")
 
 
 def test_without_accounting_squeue_is_enough(cluster: Cluster, tmp_path: Path) -> None:
@@ -185,21 +194,6 @@ def test_a_job_that_fails_is_quoted(cluster: Cluster, tmp_path: Path) -> None:
     assert list((tmp_path / "disk").iterdir()) == []
 
 
-def test_slurm_would_start_each_script_of_edison(cluster: Cluster, tmp_path: Path) -> None:
-    """Its nodes are in the cluster's configuration: sbatch says when each job would start."""
-    output = tmp_path / "edison"
-    words = ("--system", "edison", "--dry-run", "-t", "s3d-io", "-T", "smoke")
-    assert reframe(output, *words, config=sites.find("edison"), tests="s3d.py").status == 0
-    scripts = list(output.glob("stage/*/*/*/*/*/rfm_job.sh"))
-    assert len(scripts) == 4  # three experiments, and the check of the verification
-    for script in scripts:
-        cluster.run("sbatch", "--test-only", str(script))
-    too_large, each = tmp_path / "too_large.sh", re.compile(r"--ntasks-per-node=\d+")
-    too_large.write_text(each.sub("--ntasks-per-node=99", script.read_text()))
-    with pytest.raises(ClusterProblem, match="node configuration is not available"):
-        cluster.run("sbatch", "--test-only", str(too_large))
-
-
 @pytest.mark.parametrize(
     ("option", "reason"),
     [("-SS3d.time_limit=2h", "PartitionTimeLimit"), ("-J=--hold", "JobHeldUser")],
@@ -207,7 +201,9 @@ def test_slurm_would_start_each_script_of_edison(cluster: Cluster, tmp_path: Pat
 def test_a_job_that_cannot_start_is_cancelled_with_the_reason(
     option: str, reason: str, cluster: Cluster, tmp_path: Path
 ) -> None:
-    """Its limit is above the partition's, or it is held: Slurm leaves it pending."""
+    """Its limit is above the partition's, or it is held: Slurm leaves it pending. A first session
+    runs the job on which all tests depend: held, that one would fail in their place."""
+    assert run(cluster, tmp_path / "first", "-p", "mpich").status == 0
     session = run(cluster, tmp_path, "-p", "mpich", option)
     assert session.status == 1
     (case,) = session.cases
