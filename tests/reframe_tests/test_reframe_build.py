@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from iogauge.common.paths import KERNELS, MPICH_ABI
+from iogauge.common.paths import KERNELS, MPICH_ABI, builds
 from iogauge.measure import kernels
 from reframe_tests.framework.build import (
     GENERATOR,
@@ -25,6 +25,7 @@ from reframe_tests.framework.build import (
     mpi_problem,
 )
 from reframe_tests.machine import stacks
+from tests.reframe_session import changed_site, reframe
 
 OPENMPI = """\
 \tlinux-vdso.so.1 (0x00007ffd2b3f2000)
@@ -136,6 +137,31 @@ def test_partitions_with_the_same_environment_have_one_build() -> None:
         )
         folders.append(vars(BuildKernels)["build_folder"].fget(built).name)
     assert folders == ["dawn-main-gnu", "dawn-main-gnu", "dawn-arm-gnu"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("mpicc.mpich"), reason="mpicc.mpich is missing (libmpich-dev)")
+def test_a_session_on_two_equal_partitions_compiles_once(tmp_path: Path) -> None:
+    """A stack of a name of its own, so that nothing is built yet."""
+    name = f"twins{os.getpid()}"
+    site = changed_site(
+        tmp_path,
+        f"environ('mpich')['name'] = {name!r}\n"
+        f"partition['environs'] = [{name!r}]\n"
+        "site['systems'][0]['partitions'].append({**partition, 'name': 'twin'})",
+    )
+    smoke = ("-r", "-t", "smoke", "-n", "S3d.*fs=ram.*call=mpiio:collective")
+    try:
+        session = reframe(tmp_path, *smoke, config=site, tests="s3d.py")
+        folders = [path.name for path in builds().glob(f"*{name}")]
+    finally:
+        for path in builds().glob(f"*{name}*"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    assert session.status == 0, session.text
+    assert sorted(case["partition"] for case in session.cases) == ["host", "twin"]
+    assert folders == [f"local-host-{name}"]
+    built = [path.read_text() for path in tmp_path.rglob("BuildKernels*/rfm_build.out")]
+    assert sorted("Building C object" in text for text in built) == [False, True]
 
 
 def test_a_build_waits_no_longer_than_was_said(tmp_path: Path) -> None:
