@@ -32,6 +32,17 @@ def test_one_mpi(stack: Stack) -> None:
     assert "not found" not in ldd.stdout
 
 
+def test_an_installation_has_the_recorder_and_says_where(stack: Stack, tmp_path: Path) -> None:
+    words = ["cmake", "--install", str(stack.iokernel.parent), "--prefix", str(tmp_path / "moved")]
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+    (module,) = (tmp_path / "moved").rename(tmp_path / "here").rglob("pkgconfig/iokernel.pc")
+    for name, file in (("program", "iokernel"), ("recorder", "libiogauge-recorder.so")):
+        words = ["pkg-config", f"--variable={name}", str(module)]
+        said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+        found = Path(said.strip()).resolve(strict=True)
+        assert found.name == file and tmp_path in found.parents
+
+
 def listing(stack: Stack) -> dict[str, Any]:
     done = stack.alone("--list", "--json", "-")
     assert done.returncode == 0, done.stderr
