@@ -89,3 +89,20 @@ def test_a_policy_of_the_machine_stays(tmp_path: Path) -> None:
     set_up(tmp_path, 0, own)
     assert (tmp_path / "services").read_text().startswith("newd 104\n")
     assert (tmp_path / "policy-after").read_text() == own
+
+
+def test_off_debian_it_looks_for_programs_and_ends_with_two_ways(tmp_path: Path) -> None:
+    debian = tmp_path / "checkout" / "environments" / "debian"
+    shutil.copytree(ROOT / "environments" / "debian", debian)
+    (tmp_path / "bin").mkdir()
+    for program in Path("/usr/bin").iterdir():
+        if program.name not in ("dpkg-query", "cmake", "mpicc"):
+            (tmp_path / "bin" / program.name).symlink_to(program)
+    words = ["/bin/bash", str(debian / "setup.sh")]
+    environment = {**os.environ, "PATH": str(tmp_path / "bin")}
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 3
+    first, *ways = done.stderr.splitlines()
+    assert first == "set-up: this is not Debian, and PATH lacks: cmake mpicc"
+    assert any("iogauge site new" in line for line in ways)
+    assert any("iogauge run --site spack" in line for line in ways)
