@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/add-a-*.md name each member of the kernels' contracts, and no other."""
+"""docs/add-a-*.md name each member of the kernels' contracts, and no other; docs/how-to/nightly.md
+each metric."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import re
 
 import pytest
 
+from iogauge.analysis.pages import metrics
 from iogauge.common.paths import KERNELS, ROOT
 
 # What every model shows, without a word of explanation.
@@ -49,3 +51,12 @@ def test_lists_of_members_name_no_other() -> None:
     listed = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     others = {"file_per_process", "role", "zone", "node"}  # of a schema, and of a data set
     assert listed - others <= members("pattern.h", "io_pattern")
+
+
+def test_each_metric_and_its_labels_are_on_the_nightly_page() -> None:
+    text = (ROOT / "docs" / "how-to" / "nightly.md").read_text()
+    named = set(re.findall(r"`(\w+)`", text))
+    for name, (_, labels) in {**metrics.METRICS, **metrics.SESSION}.items():
+        assert f"iogauge_{name}" in named
+        assert named.issuperset(labels), name
+    assert named.issuperset(metrics.CASE)
