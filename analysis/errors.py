@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Errors with their exit codes. A message names the file and what was expected."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
 LONGEST = 1000  # characters of a message
 
 EXIT_OK = 0
@@ -59,3 +62,16 @@ class UsageError(AnalysisError):
     """An argument is invalid; the message says what would be valid."""
 
     exit_code = EXIT_USAGE
+
+
+@contextmanager
+def reraised(
+    of: type[Exception] | tuple[type[Exception], ...],
+    error: Callable[[str], Exception],
+    before: object = "",
+) -> Iterator[None]:
+    """An exception in the block becomes `error`, with `before` in front of its text."""
+    try:
+        yield
+    except of as problem:
+        raise error(f"{before}{problem}") from None

@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any
 
 from ..session.model import DIRECTIONS, LATENCY, OPERATIONS
+from .result_file import Check, said
 
 MIB = 2**20
 # The kernel writes all digits, but sums in another order.
@@ -21,6 +22,11 @@ Figure = Callable[[Json], "float | None"]
 
 
 def complaints(document: Json) -> Iterator[str]:
+    yield from said(_of_samples(document))
+    yield from said(_summary(document))
+
+
+def _of_samples(document: Json) -> Iterator[Check]:
     payload, steps = document["payload"]["bytes"], document["asked"]["steps"]
     for sample in document["samples"]:
         repeat = f"repeat {sample['repeat']}"
@@ -28,7 +34,6 @@ def complaints(document: Json) -> Iterator[str]:
             if sample.get(name):
                 yield from _direction(f"{repeat}, {name}", sample[name], payload, steps)
         yield from _series(repeat, document, sample)
-    yield from _summary(document)
 
 
 def known(side: Json) -> bool:
@@ -36,48 +41,76 @@ def known(side: Json) -> bool:
     return all(phase["min"] is not None for phase in side["phases"].values())
 
 
-def _direction(where: str, side: Json, payload: int, steps: int) -> Iterator[str]:
+def _direction(where: str, side: Json, payload: int, steps: int) -> Iterator[Check]:
+    yield _bandwidth(where, side, payload)
+    if known(side):
+        yield from _phases(where, side)
+        for name, phase in side["phases"].items():
+            yield from _phase(where, name, phase, steps)
+        yield from _stretches(where, side.get("stretches", []), payload)
+
+
+def _bandwidth(where: str, side: Json, payload: int) -> Check:
     seconds, bandwidth = side["seconds"], side["bandwidth"]
     rough = 0.0 if known(side) else LAST_DECIMAL / seconds if seconds else 1.0
     right = payload / seconds / MIB if seconds else math.inf
     slack = rough * right + (LAST_DECIMAL if rough else 0)
-    if not _near(bandwidth, right, slack):
-        other = f"payload / seconds ({payload} bytes in {seconds:.6g} s) is {right:.6g}"
-        yield f"{where}: the bandwidth is {bandwidth:.6g} MiB/s, but {other}"
-    if not known(side):
-        return
-    phases = side["phases"]
-    total = sum(phase["max"] for phase in phases.values())
-    if not _near(seconds, total):
-        yield f"{where}: {seconds:.6g} s, but its phases take {total:.6g} s"
-    longest = max(phase["max"] for phase in phases.values())
-    if longest > side.get("in_calls", math.inf) * (1 + EXACT):
-        yield f"{where}: {side['in_calls']:.6g} s in calls, but a phase takes {longest:.6g} s"
-    for name, phase in phases.items():
-        room = EXACT * phase["max"] + 1e-9
-        if not phase["min"] <= phase["mean"] + room <= phase["max"] + 2 * room:
-            yield f"{where}: of phase {name} the minimum, mean and maximum are not in order"
-        if phase.get("elapsed", 0.0) > phase["max"] * (1 + RATE) + READING * steps:
-            yield f"{where}: another clock says {phase['elapsed']:.6g} s of {name}"
-    stretches = side.get("stretches", [])
+    other = f"payload / seconds ({payload} bytes in {seconds:.6g} s) is {right:.6g}"
+    text = f"{where}: the bandwidth is {bandwidth:.6g} MiB/s, but {other}"
+    return not _near(bandwidth, right, slack), text
+
+
+def _phases(where: str, side: Json) -> Iterator[Check]:
+    seconds, in_calls = side["seconds"], side.get("in_calls", math.inf)
+    took = [phase["max"] for phase in side["phases"].values()]
+    total, longest = sum(took), max(took)
+    yield (
+        not _near(seconds, total),
+        f"{where}: {seconds:.6g} s, but its phases take {total:.6g} s",
+    )
+    yield (
+        longest > in_calls * (1 + EXACT),
+        f"{where}: {in_calls:.6g} s in calls, but a phase takes {longest:.6g} s",
+    )
+
+
+def _phase(where: str, name: str, phase: Json, steps: int) -> Iterator[Check]:
+    least, mean, most = phase["min"], phase["mean"], phase["max"]
+    room, elapsed = EXACT * most + 1e-9, phase.get("elapsed", 0.0)
+    yield (
+        not least <= mean + room <= most + 2 * room,
+        f"{where}: of phase {name} the minimum, mean and maximum are not in order",
+    )
+    yield (
+        elapsed > most * (1 + RATE) + READING * steps,
+        f"{where}: another clock says {elapsed:.6g} s of {name}",
+    )
+
+
+def _stretches(where: str, stretches: list[Json], payload: int) -> Iterator[Check]:
     for stretch in stretches:
-        right = stretch["bytes"] / stretch["max"] / MIB if stretch["max"] else 0
-        if stretch["bandwidth"] is not None and not _near(stretch["bandwidth"], right):
-            yield f"{where}: the bandwidth of {stretch['name']} is not its bytes / seconds"
+        found, seconds = stretch["bandwidth"], stretch["max"]
+        right = stretch["bytes"] / seconds / MIB if seconds else 0
+        yield (
+            found is not None and not _near(found, right),
+            f"{where}: the bandwidth of {stretch['name']} is not its bytes / seconds",
+        )
     moved = sum(stretch["bytes"] for stretch in stretches)
-    if stretches and moved != payload:
-        yield f"{where}: its stretches have {moved} bytes, the payload is {payload}"
+    yield (
+        stretches and moved != payload,
+        f"{where}: its stretches have {moved} bytes, the payload is {payload}",
+    )
 
 
-def _series(repeat: str, document: Json, sample: Json) -> Iterator[str]:
-    series = sample.get("series")
-    if not series:
-        return
-    files = series["files_per_process"] * clients(document)
-    for name in OPERATIONS:
-        one = series.get(name)
-        if one and not _near(one["rate"] * one["seconds"]["max"], files):
-            yield f"{repeat}: the rate of {name} is not {files} files / {one['seconds']['max']:g} s"
+def _series(repeat: str, document: Json, sample: Json) -> Iterator[Check]:
+    series = sample.get("series") or {}
+    for name in (name for name in OPERATIONS if series.get(name)):
+        files = series["files_per_process"] * clients(document)
+        rate, seconds = series[name]["rate"], series[name]["seconds"]["max"]
+        yield (
+            not _near(rate * seconds, files),
+            f"{repeat}: the rate of {name} is not {files} files / {seconds:g} s",
+        )
 
 
 def clients(document: Json) -> int:
@@ -142,30 +175,36 @@ FIGURES: dict[str, Figure] = {
 }
 
 
-def _summary(document: Json) -> Iterator[str]:
-    """Every figure in the summary must follow from the samples."""
-    payload = document["payload"]["bytes"]
+def _served(payload: int, seconds: Figure) -> Figure:
+    return lambda sample: payload / s / MIB if (s := seconds(sample)) else None
 
-    def served(seconds: Figure) -> Figure:
-        return lambda sample: payload / s / MIB if (s := seconds(sample)) else None
 
-    def closed(sample: Json) -> float | None:
-        drain = _at("write", "phases", "drain", "max")(sample)
-        move = _at("write", "phases", "move", "max")(sample) or 0
-        return None if drain is None else sample["write"]["seconds"] - drain - move
+def _closed(sample: Json) -> float | None:
+    """Seconds until the files are closed; what drains and moves later is not waited for."""
+    drain = _at("write", "phases", "drain", "max")(sample)
+    move = _at("write", "phases", "move", "max")(sample) or 0
+    return None if drain is None else sample["write"]["seconds"] - drain - move
 
-    apparent = served(closed)
-    figures = {
+
+def _figures(payload: int) -> dict[str, Figure]:
+    apparent = _served(payload, _closed)
+    return {
         **FIGURES,
         "apparent_bw": apparent,
         "apparent_speedup": _over(apparent, _at("direct", "bandwidth")),
-        "durable_bw": served(_at("queue", "busy")),
+        "durable_bw": _served(payload, _at("queue", "busy")),
     }
-    for name, said in document["summary"].items():
-        if said is None:
-            continue
+
+
+def _summary(document: Json) -> Iterator[Check]:
+    """Every figure in the summary must follow from the samples."""
+    figures = _figures(document["payload"]["bytes"])
+    summary = {name: value for name, value in document["summary"].items() if value is not None}
+    for name, found in summary.items():
         values = [v for sample in document["samples"] if (v := figures[name](sample)) is not None]
-        if not values:
-            yield f"summary.{name} is {said:.6g}, and no sample says so"
-        elif not _near(said, median(values), 1e-9 if name == "overlap" else 0):
-            yield f"summary.{name} is {said:.6g}, the median of the samples {median(values):.6g}"
+        right = median(values) if values else math.nan
+        other = f"the median of the samples {right:.6g}" if values else "and no sample says so"
+        yield (
+            not _near(found, right, 1e-9 if name == "overlap" else 0),
+            f"summary.{name} is {found:.6g}, {other}",
+        )

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Were the data moved by the method and mode of the result? Pure; counters are Darshan's."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ..darshan.log import FileTrace
 from .arithmetic import RATE, READING, Json, clients
+from .result_file import Check, first, said
 
 KINDS = {
     "COLL": "collective",
@@ -95,88 +94,110 @@ def name(document: Json) -> str:
 
 def against_the_calls(document: Json, files: list[FileTrace]) -> Iterator[str]:
     """`files`: of the trace, the run's own. Nothing for a run without a method (a replay)."""
-    call = name(document)
-    shows = CALLS.get(call)
-    if not shows:
-        return
-    above, posix = ([f for f in files if f.module == module] for module in ("MPI-IO", "POSIX"))
+    shows = CALLS.get(name(document))
+    if shows:
+        above, posix = ([f for f in files if f.module == module] for module in ("MPI-IO", "POSIX"))
+        if document["asked"]["method"] in OWN_CALLS:
+            for direction, word in DIRECTIONS:
+                yield from said(_counted(document, direction, word, above or posix))
+        for what, check in _by_the_method(document, shows, above, posix):
+            yield from (f"method {name(document)}{what}: {text}" for text in said(check))
+
+
+def _by_the_method(
+    document: Json, shows: Shows, above: list[FileTrace], posix: list[FileTrace]
+) -> Iterator[tuple[str, Iterable[Check]]]:
+    """Each with what it is about."""
     for direction, word in DIRECTIONS:
         repeats = sum(1 for sample in document["samples"] if sample[direction])
         if repeats and (shows.reads or direction == "write"):
             counts = {kind: sum(f.count(f"{kind}_{word}") for f in above) for kind in KINDS}
-            for problem in _kinds(document, shows, counts, repeats):
-                yield f"method {call}, {direction}: {problem}"
-        if document["asked"]["method"] in OWN_CALLS:
-            yield from _counted(document, direction, word, above or posix)
-    if above and document["asked"]["method"] in OWN_CALLS:  # libraries may open again
-        each = document["asked"]["steps"] * clients(document)
-        wanted = each * sum(1 for s in document["samples"] for side, _ in DIRECTIONS if s[side])
-        opens = sum(file.count("COLL_OPENS", "INDEP_OPENS") for file in above)
-        if opens > wanted:
-            yield f"method {call}: expected {wanted} opens of its files, found {opens}"
-    if not shows.views and any(file.count("VIEWS") for file in above):
-        yield f"method {call}: expected the shared file pointer, found file views"
+            yield f", {direction}", _kinds(document, shows, counts, repeats)
+    if document["asked"]["method"] in OWN_CALLS:  # libraries may open again
+        yield "", [_opens(document, above)]
+    viewed = any(file.count("VIEWS") for file in above)
+    text = "expected the shared file pointer, found file views"
+    yield "", [(not shows.views and viewed, text)]
     if any(sample["write"] for sample in document["samples"]):
-        for problem in _writers(document, shows, above if shows.kind else posix):
-            yield f"method {call}: {problem}"
+        yield "", _writers(document, shows, above if shows.kind else posix)
 
 
-def _counted(document: Json, direction: str, word: str, files: list[FileTrace]) -> Iterator[str]:
+def _opens(document: Json, above: list[FileTrace]) -> Check:
+    each = document["asked"]["steps"] * clients(document)
+    wanted = each * sum(1 for s in document["samples"] for side, _ in DIRECTIONS if s[side])
+    opens = sum(file.count("COLL_OPENS", "INDEP_OPENS") for file in above)
+    return opens > wanted, f"expected {wanted} opens of its files, found {opens}"
+
+
+def _counted(document: Json, direction: str, word: str, files: list[FileTrace]) -> Iterator[Check]:
     """The number of calls, and the slowest."""
     sides = [sample[direction] for sample in document["samples"] if sample[direction]]
-    said = sum(side["library_calls"] for side in sides) * clients(document)
+    wanted = sum(side["library_calls"] for side in sides) * clients(document)
     made = sum(file.count(word, *(f"{kind}_{word}" for kind in KINDS)) for file in files)
-    if sides and made > said:
-        yield f"{direction}: the trace has {made} calls, the result says at most {said}"
+    yield (
+        sides and made > wanted,
+        f"{direction}: the trace has {made} calls, the result says at most {wanted}",
+    )
     slowest = max((f.values.get(f"F_MAX_{word[:-1]}_TIME", 0.0) for f in files), default=0.0)
     most = max(((side.get("latency") or {}).get("max", slowest) for side in sides), default=slowest)
-    if slowest > most * (1 + RATE) + READING:
-        yield f"{direction}: a call took {slowest:.6g} s, but the result says {most:.6g} s at most"
+    text = f"a call took {slowest:.6g} s, but the result says {most:.6g} s at most"
+    yield slowest > most * (1 + RATE) + READING, f"{direction}: {text}"
 
 
-def _kinds(document: Json, shows: Shows, counts: dict[str, int], repeats: int) -> Iterator[str]:
+def _kinds(document: Json, shows: Shows, counts: dict[str, int], repeats: int) -> Iterator[Check]:
     if not shows.kind:
-        if sum(counts.values()):
-            yield f"expected no MPI-IO calls, found {sum(counts.values())}"
+        found = sum(counts.values())
+        yield found, f"expected no MPI-IO calls, found {found}"
         return
-    payload, found = document["payload"], counts[shows.kind]
-    small = sum(1 for one in payload["datasets"] if one.get("small"))
+    payload, found, kind = document["payload"], counts[shows.kind], KINDS[shows.kind]
+    large = sum(1 for one in payload["datasets"] if not one.get("small"))
     files = repeats * document["asked"]["steps"] * clients(document)  # each process opens each
-    large = len(payload["datasets"]) - small
-    # Small arrays may share a transfer; documents before 0.3 do not say which they are.
-    transfers = max(payload["calls"] - max(small, 1), min(large, 1))
-    units = {TRANSFER: transfers, PART: max(transfers, large)}
-    least = units[shows.unit] * files if shows.unit else min(large, 1)
-    kind = KINDS[shows.kind]
-    if found < least:
-        yield f"expected at least {least} {kind} MPI-IO calls, found {found}"
+    least = _least(payload, shows, large, files)
+    yield (
+        found < least,
+        f"expected at least {least} {kind} MPI-IO calls, found {found}",
+    )
     # A library splits calls of more than 2 GiB.
     small_enough = document["memory"]["data"] < 2**31
     together = (document["asked"].get("hints") or {}).get(COLL_METADATA) == "true"
     fewer = shows.merged and small_enough and not together and payload["calls"] < large
-    if fewer and found >= large * files:
-        yield f"expected a {kind} MPI-IO call for several arrays, found {found} calls"
+    yield (
+        fewer and found >= large * files,
+        f"expected a {kind} MPI-IO call for several arrays, found {found} calls",
+    )
+    allowed = {shows.kind, *shows.others, *(["COLL"] if together else [])}
     for other, count in counts.items():
-        allowed = other in shows.others or (other == "COLL" and together)
-        if count and other != shows.kind and not allowed:
-            yield f"expected {kind} MPI-IO calls only, found {count} {KINDS[other]}"
+        yield (
+            count and other not in allowed,
+            f"expected {kind} MPI-IO calls only, found {count} {KINDS[other]}",
+        )
 
 
-def _writers(document: Json, shows: Shows, layer: list[FileTrace]) -> Iterator[str]:
+def _least(payload: Json, shows: Shows, large: int, files: int) -> int:
+    """Calls. Small arrays may share a transfer; documents before 0.3 do not say which they are."""
+    small = len(payload["datasets"]) - large
+    transfers = max(payload["calls"] - max(small, 1), min(large, 1))
+    units = {TRANSFER: transfers * files, PART: max(transfers, large) * files}
+    return int(units.get(shows.unit, min(large, 1)))
+
+
+def _writers(document: Json, shows: Shows, layer: list[FileTrace]) -> Iterator[Check]:
     written = [file for file in layer if file.count("BYTES_WRITTEN")]
     if any(not file.ranks for file in written):
         return  # Darshan's runtime reduced them
     writers = [{work.rank for work in file.ranks if work.written} for file in written]
-    every = set().union(*writers)
+    found = len(set().union(*writers))
     most = document["memory"]["data"] * document["asked"]["steps"]
-    least = -(-document["payload"]["bytes"] // most) if most and every else 0
+    least = -(-document["payload"]["bytes"] // most) if most and found else 0
     if document["asked"]["method"] not in OWN_CALLS:  # a library may hand them to others
         least = min(least, 2)
-    if "several" in shows.writers and len(every) < least:
-        yield f"expected data written by each process, by {least} at least, found {len(every)}"
-    if "one" in shows.writers:
-        for file, some in zip(written, writers, strict=True):
-            if len(some) > 1:
-                path = file.path.rpartition("/")[2]
-                yield f"expected one process to write {path}, found {len(some)}"
-                return
+    yield (
+        "several" in shows.writers and found < least,
+        f"expected data written by each process, by {least} at least, found {found}",
+    )
+    of_files = (
+        (len(some) > 1, f"{file.path.rpartition('/')[2]}, found {len(some)}")
+        for file, some in zip(written, writers, strict=True)
+    )
+    for wrong, text in first(of_files):
+        yield "one" in shows.writers and wrong, f"expected one process to write {text}"

@@ -2,10 +2,11 @@
 """A result document checked against the harness's clock and the storage. Pure. All comparisons of
 times are one-sided: load can lengthen the time between two readings, never shorten it."""
 
-from collections import defaultdict
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from itertools import pairwise
 from typing import Any
 
 from iogauge.common.mounts import IN_MEMORY
@@ -13,6 +14,7 @@ from iogauge.common.text import percent
 
 from ..ledger.ledger import stored_bytes
 from .arithmetic import MIB, RATE, READING, clients
+from .result_file import Check, first, said
 
 # How much two clocks of one machine may differ; and by how much a contained interval may seem too
 # long.
@@ -50,6 +52,11 @@ class Outside:
         """Whether the clock was set during the job: then times of day cannot be compared."""
         return abs(self.end - self.begin - self.seconds) > SECONDS + RATE * self.seconds
 
+    def holds(self, begin: float, end: float) -> bool:
+        """Whether times of day were within the job, as far as clocks agree."""
+        slack = SECONDS if self.local else SKEW
+        return self.begin - slack <= begin and end <= self.end + slack
+
 
 def fits(seconds: float, room: float, slack: float = SECONDS) -> bool:
     return seconds <= room * (1 + RATE) + slack
@@ -57,30 +64,51 @@ def fits(seconds: float, room: float, slack: float = SECONDS) -> bool:
 
 def against_the_clock(document: Json, outside: Outside) -> Iterator[str]:
     """Complain of times longer than the job, or from another day."""
+    yield from said(_seconds_and_nodes(document, outside))
+    if not outside.clock_was_set:
+        yield from said(_times_of_day(document, outside))
+
+
+def _seconds_and_nodes(document: Json, outside: Outside) -> Iterator[Check]:
     total = sum(_all_seconds(document, sample) for sample in document["samples"])
-    if not fits(total, outside.seconds):
-        ended = f"the job ended within {outside.seconds:.6g} s"
-        yield f"the result's times add up to {total:.6g} s, but {ended}"
-    if outside.local and (nodes := document["system"]["nodes"]) != 1:
-        yield f"system.nodes is {nodes}, but the job ran on this machine"
-    if outside.clock_was_set:
-        return
-    slack = SECONDS if outside.local else SKEW
+    ended = f"the job ended within {outside.seconds:.6g} s"
+    yield (
+        not fits(total, outside.seconds),
+        f"the result's times add up to {total:.6g} s, but {ended}",
+    )
+    nodes = document["system"]["nodes"]
+    yield (
+        outside.local and nodes != 1,
+        f"system.nodes is {nodes}, but the job ran on this machine",
+    )
+
+
+def _times_of_day(document: Json, outside: Outside) -> Iterator[Check]:
     written = datetime.strptime(document["system"]["time"], "%Y-%m-%dT%H:%M:%SZ")
     when = written.replace(tzinfo=timezone.utc).timestamp()
-    if not outside.begin - slack - 1 <= when <= outside.end + slack:
-        yield f"system.time {document['system']['time']} is not within the time of the job"
-    for place, entry in spans(document):
-        if entry["begin"] < outside.begin - slack or entry["end"] > outside.end + slack:
-            yield f"{place}: phase {entry['phase']} was not within the time of the job"
-            return
+    yield (
+        not outside.holds(when + 1, when),  # it leaves out parts of a second
+        f"system.time {document['system']['time']} is not within the time of the job",
+    )
+    yield from first(
+        (
+            not outside.holds(entry["begin"], entry["end"]),
+            f"{place}: phase {entry['phase']} was not within the time of the job",
+        )
+        for place, entry in spans(document)
+    )
 
 
 def spans(document: Json) -> Iterator[tuple[str, Json]]:
     for sample in document["samples"]:
         for direction, _ in SIDES:
-            for entry in (sample[direction] or {}).get("spans") or []:
+            for entry in _spans_of(sample, direction):
                 yield f"repeat {sample['repeat']}, {direction}", entry
+
+
+def _spans_of(sample: Json, *directions: str) -> list[Json]:
+    sides = (sample[direction] or {} for direction in directions)
+    return [entry for side in sides for entry in side.get("spans") or []]
 
 
 def _all_seconds(document: Json, sample: Json) -> float:
@@ -117,41 +145,65 @@ def ceiling_bytes(document: Json) -> int:
 
 def spans_and_seconds(document: Json) -> Iterator[str]:
     """Phases longer than from begin to end, and measurements that do not fit between repeats."""
-    found: dict[tuple[int, str], list[Json]] = defaultdict(list)
+    yield from said(_phases_from_begin_to_end(document))
+    yield from said(_between_repeats(document))
+
+
+def _phases_from_begin_to_end(document: Json) -> Iterator[Check]:
     for number, sample in enumerate(document["samples"]):
-        for direction, _ in SIDES:
-            spans = found[number, direction] = (sample[direction] or {}).get("spans") or []
+        for direction in (direction for direction, _ in SIDES if sample[direction]):
+            seconds, entries = sample[direction]["seconds"], _spans_of(sample, direction)
+            room = sum(entry["end"] - entry["begin"] for entry in entries)
             # Processes handle a series independently: one creates while another closes.
-            if not spans or any(entry["phase"] == "series" for entry in spans):
-                continue
-            room = sum(entry["end"] - entry["begin"] for entry in spans)
-            if not fits(sample[direction]["seconds"], room, READING * len(spans)):
-                said = f"repeat {number}, {direction}: {sample[direction]['seconds']:.6g} s"
-                yield f"{said}, but its phases were {room:.6g} s from beginning to end"
-    for number, sample in enumerate(document["samples"][:-1]):
-        ends = [entry["end"] for side, _ in SIDES for entry in found[number, side]]
-        begins = [entry["begin"] for side, _ in SIDES for entry in found[number + 1, side]]
+            together = not any(entry["phase"] == "series" for entry in entries)
+            text = f"{seconds:.6g} s, but its phases were {room:.6g} s from beginning to end"
+            yield (
+                entries and together and not fits(seconds, room, READING * len(entries)),
+                f"repeat {number}, {direction}: {text}",
+            )
+
+
+def _between_repeats(document: Json) -> Iterator[Check]:
+    for number, (sample, after) in enumerate(pairwise(document["samples"])):
+        ends, begins = (
+            [entry[name] for entry in _spans_of(one, "write", "read")]
+            for one, name in ((sample, "end"), (after, "begin"))
+        )
         took = _beside_seconds(document, sample)
-        if ends and begins and not fits(took, between := min(begins) - max(ends)):
-            said = "the ceilings (and direct writing) would have taken"
-            later = f"the next repeat began {between:.6g} s later"
-            yield f"repeat {number}: {said} {took:.6g} s, but {later}"
+        between = min(begins) - max(ends) if begins and ends else math.inf
+        text = f"the ceilings (and direct writing) would have taken {took:.6g} s"
+        yield (
+            not fits(took, between),
+            f"repeat {number}: {text}, but the next repeat began {between:.6g} s later",
+        )
 
 
 def against_the_caches(document: Json, outside: Outside | None) -> Iterator[str]:
     """`dropped` means cold: no page in memory, and the data came from the device."""
     used, mount = document["used"], document["system"]["filesystem"]
-    kind, counted = mount["type"], outside and "compress" not in (mount.get("options") or "")
     if used["caches"] is None:
         return
-    if (used["caches"] == "memory") != (kind in IN_MEMORY):
-        yield f"caches are said to be {used['caches']!r}, but the file system is {kind}"
-    cold = used["caches"] == "dropped"
-    if cold and used["resident_fraction"]:
-        share = percent(used["resident_fraction"])
-        yield f"caches are said to be 'dropped', but {share} of the files' pages were in memory"
-    if kind not in COUNTED or not counted or not outside:
-        return
+    yield from said(_in_memory(used, mount["type"]))
+    compressed = "compress" in (mount.get("options") or "")
+    if outside and mount["type"] in COUNTED and not compressed:
+        yield from said(_from_storage(document, outside))
+
+
+def _in_memory(used: Json, kind: str) -> Iterator[Check]:
+    caches, resident = used["caches"], used["resident_fraction"]
+    yield (
+        (caches == "memory") != (kind in IN_MEMORY),
+        f"caches are said to be {caches!r}, but the file system is {kind}",
+    )
+    share = percent(resident or 0)
+    yield (
+        caches == "dropped" and resident,
+        f"caches are said to be 'dropped', but {share} of the files' pages were in memory",
+    )
+
+
+def _from_storage(document: Json, outside: Outside) -> Iterator[Check]:
+    cold = document["used"]["caches"] == "dropped"
     own = sum(stored_bytes(document) for sample in document["samples"] if sample["read"])
     ceilings = [one for sample in document["samples"] for one in large_ceilings(sample)]
     beside = ceiling_bytes(document) * sum(passes for kind, passes in ceilings if kind["read"])
@@ -159,10 +211,12 @@ def against_the_caches(document: Json, outside: Outside | None) -> Iterator[str]
         ("", own, outside.storage_read),
         (" of the ceilings", beside, outside.ceilings_read),
     ):
-        if cold and found is not None and wanted >= LEAST_READ and found < COLD * wanted:
-            few = f"of {wanted} bytes{what} only {found} were read from storage"
-            yield f"caches are said to be 'dropped', but {few}"
-    said = document["summary"].get("read_fraction_fpp") and min(own, beside) >= LEAST_READ
+        few = cold and found is not None and wanted >= LEAST_READ and found < COLD * wanted
+        text = f"of {wanted} bytes{what} only {found} were read from storage"
+        yield few, f"caches are said to be 'dropped', but {text}"
+    compared = document["summary"].get("read_fraction_fpp") and min(own, beside) >= LEAST_READ
     warm = (outside.storage_read or 0) < own / 10
-    if said and warm and (outside.ceilings_read or 0) > COLD * beside:
-        yield "the ceilings were read from storage, and the run's files from memory"
+    yield (
+        compared and warm and (outside.ceilings_read or 0) > COLD * beside,
+        "the ceilings were read from storage, and the run's files from memory",
+    )

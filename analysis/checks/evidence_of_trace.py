@@ -2,19 +2,21 @@
 """A result document checked against the run's trace: times, fsync, what was read where and by whom,
 the ceilings, and direct writing. Pure; times are compared as in evidence.py."""
 
+import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..darshan.log import FileTrace, Log
+from ..darshan.log import FileTrace, Log, Segments
 from ..ledger.ledger import is_ceiling, is_direct, own_files, stored_bytes
 from ..replay.extents import union
 from .arithmetic import MIB, Json, clients
 from .calls_in_trace import against_the_calls
-from .evidence import LARGE, SECONDS, SIDES, SKEW, WITHIN, Outside, ceiling_bytes, fits, spans
+from .evidence import LARGE, SECONDS, SIDES, WITHIN, Outside, ceiling_bytes, fits, spans
+from .result_file import Check, first, said
 
 # MPI-IO calls whose time continues after they return.
 LASTING = ("NB_READS", "NB_WRITES", "SPLIT_READS", "SPLIT_WRITES")
@@ -29,88 +31,112 @@ def against_the_trace(
     """`ours`: the program is iokernel, whose behaviour is known: it reads another process's data,
     says when it flushes, and its ceilings are in its own trace."""
     own = own_files(document)
-    posix = [file for file in log.files if file.module == "POSIX"]
     files = [file for file in log.files if own(file.path)]
-    mine = [file for file in files if file.module == "POSIX"]
-    above = [file for file in files if file.module == "MPI-IO"]
-    moves = document["verification"]["verdict"] != "nothing moved"
-    if log.processes != document["system"]["processes"]:
-        said = document["system"]["processes"]
-        yield f"the trace is of {log.processes} processes, the result says {said}"
-    yield from _trace_times(document, log, outside)
-    yield from _slowest(document, files)
-    if not ours:
-        return
-    yield from _opened(document, above)
-    if moves:
-        syncs = Counter({file.path: file.count("SYNCS") for file in above})
-        yield from _unflushed(document, "the run", mine, _repeats(document, "write"), syncs)
+    yield from said(_trace_times(document, log, outside))
+    yield from said(_slowest(document, files))
+    if ours:
+        yield from said(_opened(document, _of_module(files, "MPI-IO")))
+        if document["verification"]["verdict"] != "nothing moved":
+            yield from said(_moved(document, log, files, own))
+            yield from against_the_calls(document, files)
+        posix = _of_module(log.files, "POSIX")
+        yield from said(_direct(document, [file for file in posix if is_direct(file.path)]))
+        yield from said(_ceilings(document, [file for file in posix if is_ceiling(file.path)]))
+
+
+def _of_module(files: Iterable[FileTrace], module: str) -> list[FileTrace]:
+    return [file for file in files if file.module == module]
+
+
+def _moved(
+    document: Json, log: Log, files: list[FileTrace], own: Callable[[str], bool]
+) -> Iterator[Check]:
+    mine, above = _of_module(files, "POSIX"), _of_module(files, "MPI-IO")
+    syncs = Counter({file.path: file.count("SYNCS") for file in above})
+    yield from _unflushed(document, "the run", mine, _repeats(document, "write"), syncs)
+    if _repeats(document, "read") and _repeats(document, "write"):
         yield from _reach(document, log, mine)
-        yield from _shifted(document, log, own)
-        yield from against_the_calls(document, files)
-    yield from _direct(document, [file for file in posix if is_direct(file.path)])
-    yield from _ceilings(document, [file for file in posix if is_ceiling(file.path)])
+    if clients(document) > 1 and _repeats(document, "read"):
+        yield from first(_shifted(log, own))
 
 
-def _trace_times(document: Json, log: Log, outside: Outside | None) -> Iterator[str]:
-    """A trace of another day; phases outside it."""
-    if outside and not outside.clock_was_set:
-        slack = SECONDS if outside.local else SKEW
-        if not outside.begin - slack <= log.start <= outside.end + slack:
-            yield "the trace was not begun within the time of the job: it is another run's"
-    if log.by_runtime or (outside and outside.clock_was_set):
+def _trace_times(document: Json, log: Log, outside: Outside | None) -> Iterator[Check]:
+    """A trace of another run or day; phases outside it."""
+    found, wanted = log.processes, document["system"]["processes"]
+    yield (
+        found != wanted,
+        f"the trace is of {found} processes, the result says {wanted}",
+    )
+    if outside and outside.clock_was_set:
         return
-    for place, entry in spans(document):
-        if not log.start - SECONDS <= entry["begin"] <= entry["end"] + SECONDS or not fits(
-            entry["end"] - log.start, log.seconds
-        ):
-            yield f"{place}: phase {entry['phase']} was not within the time of the trace"
-            return
+    another = outside and not outside.holds(log.start, log.start)
+    yield (
+        another,
+        "the trace was not begun within the time of the job: it is another run's",
+    )
+    yield from first(
+        (
+            not log.by_runtime and not _within(log, entry),
+            f"{place}: phase {entry['phase']} was not within the time of the trace",
+        )
+        for place, entry in spans(document)
+    )
 
 
-def _slowest(document: Json, files: list[FileTrace]) -> Iterator[str]:
-    """No process can be in calls for longer than the phases took."""
+def _within(log: Log, entry: Json) -> bool:
+    begun = log.start - SECONDS <= entry["begin"] <= entry["end"] + SECONDS
+    return begun and fits(entry["end"] - log.start, log.seconds)
+
+
+def _slowest(document: Json, files: list[FileTrace]) -> Iterator[Check]:
     if document["system"].get("io_processes"):
         return  # they write while other processes compute
-    took = {
-        side: sum(sample[side]["seconds"] for sample in document["samples"] if sample[side])
+    writing, reading = (
+        sum(sample[side]["seconds"] for sample in document["samples"] if sample[side])
         for side, _ in SIDES
-    }
+    )
     for module in ("POSIX", "MPI-IO"):
-        through = [file for file in files if file.module == module]
-        if any(file.count(*LASTING) for file in through):
-            continue
-        # Writing may need reads first: sieving, headers.
-        for verb, room in (("write", took["write"]), ("read", sum(took.values()))):
-            yield from _quick(module, through, room, verb)
+        through = _of_module(files, module)
+        if not any(file.count(*LASTING) for file in through):
+            # Writing may need reads first: sieving, headers.
+            yield _quick(module, through, writing, "write")
+            yield _quick(module, through, writing + reading, "read")
 
 
-def _opened(document: Json, files: list[FileTrace]) -> Iterator[str]:
+def _opened(document: Json, files: list[FileTrace]) -> Iterator[Check]:
     """MPI-IO's opens and closes are in the phases too: both clocks are of the same process. (POSIX
     files are also opened between phases, to empty caches.)"""
     if document["system"].get("io_processes") or any(file.count(*LASTING) for file in files):
         return
     times = [(side, s[side]) for s in document["samples"] for side, _ in SIDES if s[side]]
-    opening: dict[int, float] = defaultdict(float)
-    spent: dict[int, float] = defaultdict(float)
-    for file in files:
-        opens = file.count("INDEP_OPENS", "COLL_OPENS")
-        # A library opens again, or gives hints to a view, in the phase that moves data.
-        again = opens > len(file.ranks) * len(times) or file.count("HINTS") > opens
-        for work in file.ranks:
-            spent[work.rank] += work.seconds
-            opening[work.rank] += 0 if again else work.seconds - work.reading - work.writing
+    once = [file for file in files if not _opens_again(file, len(times))]
+    opening = _most((w.rank, w.seconds - w.reading - w.writing) for f in once for w in f.ranks)
+    spent = _most((work.rank, work.seconds) for file in files for work in file.ranks)
     room = sum(one["seconds"] for _, one in times)
     around = sum(
         phase["max"] for side, one in times for name, phase in one["phases"].items() if name != side
     )
-    yield from _too_long(opening, around, WITHIN / 20, "in opens and closes of MPI-IO")
-    yield from _too_long(spent, room, WITHIN, "in MPI-IO calls with opens and closes")
+    yield _too_long(opening, around, WITHIN / 20, "in opens and closes of MPI-IO")
+    yield _too_long(spent, room, WITHIN, "in MPI-IO calls with opens and closes")
 
 
-def _too_long(spent: dict[int, float], room: float, slack: float, what: str) -> Iterator[str]:
-    if not fits(most := max(spent.values(), default=0.0), room, slack):
-        yield f"a process spent {most:.6g} s {what}, but the result says {room:.6g} s in all"
+def _opens_again(file: FileTrace, times: int) -> bool:
+    """A library opens again, or gives hints to a view, in the phase that moves data."""
+    opens = file.count("INDEP_OPENS", "COLL_OPENS")
+    return opens > len(file.ranks) * times or file.count("HINTS") > opens
+
+
+def _most(spent: Iterable[tuple[int, float]]) -> float:
+    """Of the processes, the most seconds in all."""
+    found: dict[int, float] = defaultdict(float)
+    for rank, seconds in spent:
+        found[rank] += seconds
+    return max(found.values(), default=0.0)
+
+
+def _too_long(most: float, room: float, slack: float, what: str) -> Check:
+    text = f"a process spent {most:.6g} s {what}, but the result says {room:.6g} s in all"
+    return not fits(most, room, slack), text
 
 
 def _longest(files: list[FileTrace], side: str) -> float:
@@ -118,40 +144,41 @@ def _longest(files: list[FileTrace], side: str) -> float:
     if side == "write" and any(file.count("FDSYNCS") for file in files):
         # They count as writing time, and may come from emptying caches, between phases.
         return max((file.values.get("F_MAX_WRITE_TIME", 0.0) for file in files), default=0.0)
-    spent: dict[int, float] = defaultdict(float)
-    for file in files:
-        for work in file.ranks:
-            spent[work.rank] += work.writing if side == "write" else work.reading
-    return max(spent.values(), default=0.0)
+    works = (work for file in files for work in file.ranks)
+    return _most((work.rank, work.writing if side == "write" else work.reading) for work in works)
 
 
 def _repeats(document: Json, side: str) -> int:
     return sum(1 for sample in document["samples"] if sample[side])
 
 
-def _reach(document: Json, log: Log, mine: list[FileTrace]) -> Iterator[str]:
+def _reach(document: Json, log: Log, mine: list[FileTrace]) -> Iterator[Check]:
     """The bytes read are all of the data, not some of it repeatedly."""
-    if not _repeats(document, "read") or not _repeats(document, "write"):
-        return
-    payload = stored_bytes(document)
+    payload, size = stored_bytes(document), document.get("file_bytes")
     places = sum(file.count("MAX_BYTE_READ") + 1 for file in mine if file.count("BYTES_READ"))
-    if places < payload:
-        yield f"only {places} bytes of the files can have been read, the payload is {payload}"
-    size = document.get("file_bytes")
-    headers = max(0, size - payload) if size is not None else None
-    for file in mine if headers is not None else ():
-        read, written = file.count("MAX_BYTE_READ"), file.count("MAX_BYTE_WRITTEN")
-        if file.count("BYTES_WRITTEN", "BYTES_READ") and read < written - (headers or 0):
-            yield f"{_name(file)} was read only up to byte {read}, and written up to {written}"
-            return
-    covered: dict[str, list[Any]] = defaultdict(list)
+    yield (
+        places < payload,
+        f"only {places} bytes of the files can have been read, the payload is {payload}",
+    )
+    headers = math.inf if size is None else max(0, size - payload)
+    yield from first(_read_to_its_end(file, headers) for file in mine)
     paths = {file.path for file in mine}
-    for one in log.segments:
-        if one.module == "POSIX" and one.path in paths:
-            covered[one.path] += one.reads
+    covered: dict[str, list[Any]] = defaultdict(list)
+    for one in (one for one in log.segments if one.module == "POSIX" and one.path in paths):
+        covered[one.path] += one.reads
     found = sum(int((end - begin).sum()) for begin, end in map(_union, covered.values()))
-    if any(one.reads or one.writes for one in log.segments) and found < payload:
-        yield f"the accesses of the trace read {found} different bytes, the payload is {payload}"
+    single = any(one.reads or one.writes for one in log.segments)
+    yield (
+        single and found < payload,
+        f"the accesses of the trace read {found} different bytes, the payload is {payload}",
+    )
+
+
+def _read_to_its_end(file: FileTrace, headers: float) -> Check:
+    read, written = file.count("MAX_BYTE_READ"), file.count("MAX_BYTE_WRITTEN")
+    moved = file.count("BYTES_WRITTEN", "BYTES_READ")
+    text = f"{_name(file)} was read only up to byte {read}, and written up to {written}"
+    return moved and read < written - headers, text
 
 
 def _union(accesses: list[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -160,34 +187,36 @@ def _union(accesses: list[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     return union(places[:, 0], places.sum(axis=1))
 
 
-def _shifted(document: Json, log: Log, own: Callable[[str], bool]) -> Iterator[str]:
+def _shifted(log: Log, own: Callable[[str], bool]) -> Iterator[Check]:
     """Each process reads what another wrote: visible if each file has one writer, or with single
     accesses if processes share a file that no library writes for them."""
-    if clients(document) < 2 or not _repeats(document, "read"):
-        return
     layers: dict[str, FileTrace] = {}
     for module in ("POSIX", "MPI-IO"):  # the program's own calls, if there are any
-        layers |= {f.path: f for f in log.files if f.module == module and own(f.path) and f.ranks}
-    written = {path: file for path, file in layers.items() if file.count("BYTES_WRITTEN")}
-    writers = {
-        path: {work.rank for work in file.ranks if work.written} for path, file in written.items()
-    }
-    of_one_each = all(len(ranks) == 1 for ranks in writers.values())
-    if of_one_each and len(set().union(*writers.values())) > 1:
-        for path, file in written.items():
-            by_itself = sum(work.read for work in file.ranks if work.rank in writers[path])
-            if by_itself and 2 * by_itself >= file.count("BYTES_READ"):
-                yield f"{_name(file)} was read back by the process that wrote it"
-                return
+        layers |= {f.path: f for f in _of_module(log.files, module) if own(f.path) and f.ranks}
+    written = [file for file in layers.values() if file.count("BYTES_WRITTEN")]
+    writers = [{work.rank for work in file.ranks if work.written} for file in written]
+    if all(len(ranks) == 1 for ranks in writers) and len(set().union(*writers)) > 1:
+        yield from map(_by_its_writer, written, writers)
     above = {file.path for file in log.files if file.module != "POSIX"}
-    for path in {one.path for one in log.segments if one.module == "POSIX" and own(one.path)}:
-        both = [one for one in log.segments if one.module == "POSIX" and one.path == path]
-        if path in above or sum(1 for one in both if one.writes) < 2:
-            continue
-        again = sum(_common(one.writes, one.reads) for one in both)
-        if again and 2 * again >= sum(size for one in both for _, size, *_ in one.reads):
-            yield f"processes read back their own parts of {path.rpartition('/')[2]}"
-            return
+    of: dict[str, list[Segments]] = defaultdict(list)
+    for one in log.segments:
+        if one.module == "POSIX" and own(one.path) and one.path not in above:
+            of[one.path].append(one)
+    yield from (_own_parts(path, some) for path, some in of.items())
+
+
+def _by_its_writer(file: FileTrace, writers: set[int]) -> Check:
+    by_itself = sum(work.read for work in file.ranks if work.rank in writers)
+    wrong = by_itself and 2 * by_itself >= file.count("BYTES_READ")
+    return wrong, f"{_name(file)} was read back by the process that wrote it"
+
+
+def _own_parts(path: str, some: list[Segments]) -> Check:
+    """`some`: of a file, by process."""
+    shared = sum(1 for one in some if one.writes) > 1
+    again = sum(_common(one.writes, one.reads) for one in some) if shared else 0
+    wrong = again and 2 * again >= sum(size for one in some for _, size, *_ in one.reads)
+    return wrong, f"processes read back their own parts of {path.rpartition('/')[2]}"
 
 
 def _common(writes: list[Any], reads: list[Any]) -> int:
@@ -200,7 +229,7 @@ def _common(writes: list[Any], reads: list[Any]) -> int:
     )
 
 
-def _direct(document: Json, files: list[FileTrace]) -> Iterator[str]:
+def _direct(document: Json, files: list[FileTrace]) -> Iterator[Check]:
     """Direct writing, which a method with servers also measures, is checked like any run."""
     samples = [sample for sample in document["samples"] if sample.get("direct")]
     if not samples:
@@ -208,55 +237,69 @@ def _direct(document: Json, files: list[FileTrace]) -> Iterator[str]:
     wanted = document["payload"]["bytes"] * len(samples)
     for _, word in SIDES[: 2 if _repeats(document, "read") else 1]:
         found = sum(file.count(f"BYTES_{word}") for file in files)
-        if found < wanted:
-            yield f"direct: of {wanted} bytes the trace has {found} {word.lower()}"
-    yield from _quick("direct", files, sum(s["direct"]["seconds"] for s in samples), "write")
+        yield (
+            found < wanted,
+            f"direct: of {wanted} bytes the trace has {found} {word.lower()}",
+        )
+    yield _quick("direct", files, sum(s["direct"]["seconds"] for s in samples), "write")
     by_library = (document["asked"].get("method_options") or {}).get("inner") != "posix"
-    yield from _unflushed(
-        document, "direct", files, len(samples), Counter() if by_library else None
-    )
+    syncs = Counter[str]() if by_library else None
+    yield from _unflushed(document, "direct", files, len(samples), syncs)
 
 
-def _ceilings(document: Json, files: list[FileTrace]) -> Iterator[str]:
+def _ceilings(document: Json, files: list[FileTrace]) -> Iterator[Check]:
     """Check both kinds in both directions: bytes as stated, no faster than their calls."""
     measured = [sample["ceilings"] for sample in document["samples"] if sample["ceilings"]]
-    amount = ceiling_bytes(document)
-    small = [file for file in files if "-small" in file.path.rpartition("/")[2]]
+    small = _of_ceiling(files, "small")
     for side, _ in SIDES:  # accesses a second
         rates = [one["small"][side] for one in measured if one.get("small")]
         calls = sum(file.count(f"{side.upper()}S") for file in small)
         if rates and all(rates):
-            yield from _quick("ceilings (small)", small, calls / min(rates), side)
+            yield _quick("ceilings (small)", small, calls / min(rates), side)
     for kind in LARGE:
-        of_kind = [file for file in files if f"-{kind}" in file.path.rpartition("/")[2]]
-        for side, word in SIDES:
-            known = [one[kind] for one in measured if one[kind][side]]
-            passes = sum(one.get("passes", 1) for one in known)
-            wanted = amount * passes
-            found = sum(file.count(f"BYTES_{word}") for file in of_kind)
-            if found < wanted:
-                yield f"ceilings: of {wanted} bytes to {side} ({kind}) the trace has {found}"
-                return
-            seconds = sum(one.get("passes", 1) * amount / one[side] / MIB for one in known)
-            transfers = -(-document["memory"]["data"] // CEILING_CALL) * clients(document)
-            most = 2 * transfers * passes  # a call may move less than it was asked for
-            calls = sum(file.count(f"{side.upper()}S") for file in of_kind)
-            if known and calls > most:
-                yield f"ceilings ({kind}): expected at most {most} calls to {side}, found {calls}"
-                return
-            if known:
-                yield from _quick(f"ceilings ({kind})", of_kind, seconds, side)
+        of_kind = _of_ceiling(files, kind)
+        yield from first(_large(document, kind, of_kind, measured))
+        steps = sum(one[kind].get("passes", 1) for one in measured)
+        repeats = steps // document["asked"]["steps"]  # of each file
         if measured:
-            steps = sum(one[kind].get("passes", 1) for one in measured)
-            repeats = steps // document["asked"]["steps"]  # of each file
             yield from _unflushed(document, f"ceilings ({kind})", of_kind, repeats)
 
 
-def _quick(what: str, files: list[FileTrace], seconds: float, side: str) -> Iterator[str]:
+def _of_ceiling(files: list[FileTrace], kind: str) -> list[FileTrace]:
+    return [file for file in files if f"-{kind}" in _name(file)]
+
+
+def _large(
+    document: Json, kind: str, files: list[FileTrace], measured: list[Json]
+) -> Iterator[Check]:
+    amount = ceiling_bytes(document)
+    transfers = -(-document["memory"]["data"] // CEILING_CALL) * clients(document)
+    for side, word in SIDES:
+        known = [one[kind] for one in measured if one[kind][side]]
+        passes = sum(one.get("passes", 1) for one in known)
+        wanted, most = amount * passes, 2 * transfers * passes  # a call may move less than asked
+        found, calls = (
+            sum(file.count(name) for file in files)
+            for name in (f"BYTES_{word}", f"{side.upper()}S")
+        )
+        yield (
+            found < wanted,
+            f"ceilings: of {wanted} bytes to {side} ({kind}) the trace has {found}",
+        )
+        yield (
+            known and calls > most,
+            f"ceilings ({kind}): expected at most {most} calls to {side}, found {calls}",
+        )
+        seconds = sum(one.get("passes", 1) * amount / one[side] / MIB for one in known)
+        if known:
+            yield _quick(f"ceilings ({kind})", files, seconds, side)
+
+
+def _quick(what: str, files: list[FileTrace], seconds: float, side: str) -> Check:
     most = _longest(files, side)
-    if not fits(most, seconds, WITHIN):
-        spent = f"{what}: to {side}, a process spent {most:.6g} s in calls"
-        yield f"{spent}, but the result says {seconds:.6g} s in all"
+    spent = f"{what}: to {side}, a process spent {most:.6g} s in calls"
+    text = f"{spent}, but the result says {seconds:.6g} s in all"
+    return not fits(most, seconds, WITHIN), text
 
 
 def _unflushed(
@@ -265,21 +308,26 @@ def _unflushed(
     files: list[FileTrace],
     repeats: int,
     syncs: Counter[str] | None = None,
-) -> Iterator[str]:
+) -> Iterator[Check]:
     """Each written file must be flushed in each repeat; emptying caches uses fdatasync. What the
     run is compared with (without `syncs`: of MPI-IO) must not be flushed more often."""
     sides = [sample["write"] for sample in document["samples"] if sample["write"]]
-    said = document["asked"]["fsync"] and all("flush" in side["phases"] for side in sides)
+    claimed = document["asked"]["fsync"] and all("flush" in side["phases"] for side in sides)
     most = repeats * clients(document) if document["asked"]["fsync"] else 0
-    for file in files:
-        calls = max(file.count("FSYNCS"), (syncs or Counter())[file.path])
-        if syncs is None and calls > most:
-            yield f"{what}: expected {most} fsyncs of {_name(file)} at most, found {calls}"
-            return
-        if said and file.count("BYTES_WRITTEN") and calls < repeats:
-            found = f"the trace has {calls} of {_name(file)}"
-            yield f"{what}: fsync is claimed for {repeats} repeats, but {found}"
-            return
+    counts = [(f, max(f.count("FSYNCS"), (syncs or Counter())[f.path])) for f in files]
+    often = [(file, calls) for file, calls in counts if syncs is None and calls > most]
+    for file, calls in often[:1]:
+        yield (
+            True,
+            f"{what}: expected {most} fsyncs of {_name(file)} at most, found {calls}",
+        )
+    few = [(file, n) for file, n in counts if file.count("BYTES_WRITTEN") and n < repeats]
+    for file, calls in few[: 1 if claimed and not often else 0]:
+        found = f"the trace has {calls} of {_name(file)}"
+        yield (
+            True,
+            f"{what}: fsync is claimed for {repeats} repeats, but {found}",
+        )
 
 
 def _name(file: FileTrace) -> str:

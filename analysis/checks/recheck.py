@@ -13,7 +13,7 @@ from typing import Any
 from iogauge.common import json_file
 from iogauge.common.run_folder import CASE, DOCUMENT, LEDGER, STDERR, TRACE
 
-from ..errors import AnalysisError
+from ..errors import AnalysisError, reraised
 from ..ledger import traced
 from ..ledger.verdict import as_json
 from . import arithmetic
@@ -112,10 +112,8 @@ _KINDS: dict[str, tuple[type, ...]] = {
 def _same_ledger(folder: Path, made: dict[str, Any]) -> None:
     if not (folder / LEDGER).exists():
         return
-    try:
+    with reraised(json_file.Unreadable, Wrong, f"{LEDGER}: "):
         said = json_file.read(folder / LEDGER, LEDGER)
-    except json_file.Unreadable as problem:
-        raise Wrong(f"{LEDGER}: {problem}") from None
     different = differences(said, json_file.parse(json.dumps(made)), LEDGER)
     if different:
         raise Wrong(f"not what the trace says: {different[0]}")

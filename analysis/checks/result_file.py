@@ -1,17 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A test's result document: any content gives the document or a one-line error."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from iogauge.common import document
 
+from ..errors import reraised
+
 MOST = 9  # complaints of a message
+
+
+Check = tuple[object, str]  # true if something is wrong, and what is then said
 
 
 class Wrong(Exception):
     """The run is wrong; the text says why in one line."""
+
+
+def said(checks: Iterable[Check]) -> Iterator[str]:
+    return (text for wrong, text in checks if wrong)
+
+
+def first(checks: Iterable[Check]) -> Iterator[Check]:
+    """The first that is wrong: one for all of its kind."""
+    return islice((check for check in checks if check[0]), 1)
 
 
 def refuse(complaints: Iterable[str]) -> None:
@@ -29,8 +44,5 @@ def refuse(complaints: Iterable[str]) -> None:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """The document in `path`; `Wrong` if it is missing, unreadable, or violates its schema."""
-    try:
+    with reraised(document.BadDocument, Wrong, path.name):
         return document.load(path)
-    except document.BadDocument as problem:
-        raise Wrong(f"{path.name}{problem}") from problem

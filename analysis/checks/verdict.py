@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.common.document import first_mismatch, not_started
+from iogauge.common.files import text_of
 from iogauge.common.hints import variable
 from iogauge.common.run_folder import DOCUMENT, EXIT_STATUS
 from iogauge.common.tables import modes_with
@@ -20,7 +21,7 @@ from ..ledger.verdict import HEADER, Judgement
 from . import arithmetic, evidence
 from .evidence import Outside
 from .evidence_of_trace import against_the_trace
-from .result_file import Wrong, load, refuse
+from .result_file import Check, Wrong, load, refuse, said
 
 TAIL = 3  # lines of a job's stderr that a message quotes if none mentions an error
 OURS = "iokernel"  # the program whose behaviour is known
@@ -55,98 +56,109 @@ class Expected:
 def check(document: dict[str, Any], expected: Expected) -> None:
     """Raises `Wrong` with what is not as expected; of a run that failed, or with wrong bytes, only
     that, as the rest follows from it."""
-    refuse(_failed(document))
+    refuse(said(_failed(document)))
     refuse(_complaints(document, expected))
 
 
-def _failed(document: dict[str, Any]) -> Iterator[str]:
+def _failed(document: dict[str, Any]) -> Iterator[Check]:
     verification = document.get("verification") or {}
-    if verification.get("first"):
-        wrong = first_mismatch(verification)
-        yield f"{verification['mismatches']} elements differ; the first: {wrong}"
-    if document["status"] != "ok":
-        why = one_line(str(document.get("error") or "no reason given"))
-        yield f"status {document['status']!r}: {why}"
+    wrong = verification.get("first") and first_mismatch(verification)
+    yield wrong, f"{verification.get('mismatches')} elements differ; the first: {wrong}"
+    why = one_line(str(document.get("error") or "no reason given"))
+    yield document["status"] != "ok", f"status {document['status']!r}: {why}"
 
 
 def _complaints(document: dict[str, Any], expected: Expected) -> Iterator[str]:
-    verification = document["verification"]
-    verdict = verification["verdict"]
-    if verdict != expected.verdict:
-        yield f"verification says {verdict!r}, not {expected.verdict!r}"
-    if verification["mismatches"]:
-        yield f"{verification['mismatches']} elements differ, yet the verdict is {verdict!r}"
-
-    yield from _not_as_asked(document, expected)
-    yield from _verified_bytes(document, expected)
-    yield from _stored(document)
+    yield from said(_verification(document, expected))
+    yield from said(_not_as_asked(document, expected))
+    yield from said(_samples(document, expected))
+    yield from said(_verified_bytes(document, expected))
+    yield from said(_stored(document))
     yield from arithmetic.complaints(document)
 
 
-def _stored(document: dict[str, Any]) -> Iterator[str]:
+def _verification(document: dict[str, Any], expected: Expected) -> Iterator[Check]:
+    verdict, mismatches = (document["verification"][name] for name in ("verdict", "mismatches"))
+    yield verdict != expected.verdict, f"verification says {verdict!r}, not {expected.verdict!r}"
+    yield mismatches, f"{mismatches} elements differ, yet the verdict is {verdict!r}"
+
+
+def _stored(document: dict[str, Any]) -> Iterator[Check]:
     """Files hold the payload and little more; less only in modes that compress."""
     stored, files = document["payload"].get("stored"), document.get("file_bytes")
     mode = document["asked"]["mode"]
-    if (stored is not None) != (mode in modes_with("IO_COMPRESSES")):
-        yield f"payload.stored is {stored!r}, and the mode is {mode}"
-    elif stored is not None and files is not None:
+    known, compresses = stored is not None, mode in modes_with("IO_COMPRESSES")
+    yield known != compresses, f"payload.stored is {stored!r}, and the mode is {mode}"
+    if known and compresses and files is not None:
         # Headers, and the index of chunks.
         others = stored + document["payload"]["bytes"] // 8 + HEADER * document["file_count"]
-        if not 0 < stored <= files <= stored + others:
-            yield f"payload.stored is {stored}, but the files have {files} bytes"
+        yield (
+            not 0 < stored <= files <= stored + others,
+            f"payload.stored is {stored}, but the files have {files} bytes",
+        )
 
 
-def _not_as_asked(document: dict[str, Any], expected: Expected) -> Iterator[str]:
-    asked = document["asked"]
+def _not_as_asked(document: dict[str, Any], expected: Expected) -> Iterator[Check]:
+    asked, system = document["asked"], document["system"]
+    hints, sources = (asked.get(name) or {} for name in ("hints", "hints_environment"))
+    others = {key: by for key, by in sources.items() if by not in (variable(key), "PNETCDF_HINTS")}
+    names = ("pattern", "method", "steps", "repeats", "fsync")
+    given = {name: getattr(expected, name) for name in names}
+    given = {name: right for name, right in given.items() if right is not None}
     wanted: dict[str, tuple[Any, Any]] = {
-        "system.processes": (document["system"]["processes"], expected.processes),
+        "system.processes": (system["processes"], expected.processes),
         "number of samples": (len(document["samples"]), expected.repeats),
         "payload.bytes": (document["payload"]["bytes"], expected.payload_bytes),
+        "asked.mode": (asked.get("mode"), expected.mode),
+        **{f"asked.{name}": (asked.get(name), right) for name, right in given.items()},
+        **{f"asked.hints.{key}": (hints.get(key), v) for key, v in expected.hints.items()},
+        **{
+            f"asked.hints_environment.{key}": (by, None)
+            for key, by in others.items()
+            if key in expected.hints
+        },
     }
-    for name in ("pattern", "method", "mode", "steps", "repeats", "fsync"):
-        right = getattr(expected, name)
-        if right is not None or name == "mode":
-            wanted[f"asked.{name}"] = asked.get(name), right
-    hints = asked.get("hints") or {}
-    wanted |= {f"asked.hints.{k}": (hints.get(k), right) for k, right in expected.hints.items()}
-    for key, source in (asked.get("hints_environment") or {}).items():
-        if key in expected.hints and source not in (variable(key), "PNETCDF_HINTS"):
-            wanted[f"asked.hints_environment.{key}"] = source, None
     if expected.ours:
-        wanted["program.name"] = (document["program"]["name"], OURS)
+        wanted["program.name"] = document["program"]["name"], OURS
     if expected.fs_type:
-        found_type = document["system"]["filesystem"]["type"]
-        wanted["system.filesystem.type"] = (found_type, expected.fs_type)
+        wanted["system.filesystem.type"] = system["filesystem"]["type"], expected.fs_type
     for what, (found, right) in wanted.items():
-        if found != right:
-            yield f"{what} is {found!r}, not {right!r}"
+        yield found != right, f"{what} is {found!r}, not {right!r}"
 
+
+def _samples(document: dict[str, Any], expected: Expected) -> Iterator[Check]:
     for sample in document["samples"]:
+        repeat = f"repeat {sample['repeat']}"
         for direction in expected.directions:
-            if not sample[direction]:
-                yield f"repeat {sample['repeat']} has no {direction}"
-        if expected.ceilings is not None and bool(sample["ceilings"]) != expected.ceilings:
-            has = "no ceilings" if expected.ceilings else "ceilings that nobody asked for"
-            yield f"repeat {sample['repeat']} has {has}"
+            yield not sample[direction], f"{repeat} has no {direction}"
+        has = "no ceilings" if expected.ceilings else "ceilings that nobody asked for"
+        asked = expected.ceilings is not None
+        yield asked and bool(sample["ceilings"]) != expected.ceilings, f"{repeat} has {has}"
 
 
-def _verified_bytes(document: dict[str, Any], expected: Expected) -> Iterator[str]:
+def _verified_bytes(document: dict[str, Any], expected: Expected) -> Iterator[Check]:
     """Everything read in all repeats, no less and no more."""
     found = document["verification"]["bytes"]
-    reads = sum(1 for sample in document["samples"] if sample["read"])
-    wanted = expected.payload_bytes * reads
-    each = f"{reads} repeats of {expected.payload_bytes}"
-    if expected.verdict == "verified" and found < wanted:
-        yield f"only {found} of {wanted} bytes were verified ({each})"
-    if expected.verdict == "verified" and found > wanted:
-        yield f"{found} bytes were verified, more than the {wanted} that were read"
-    for sample in document["samples"]:
-        beside = (sample.get("direct") or {}).get("verified", 0)
-        if sample.get("direct") and sample["read"] and beside != expected.payload_bytes:
-            some = f"{beside} of {expected.payload_bytes} bytes"
-            yield f"repeat {sample['repeat']}: of direct writing {some} were verified"
-    if expected.verdict == "nothing moved" and found:
-        yield f"{found} bytes were verified, yet nothing was moved"
+    read = [sample for sample in document["samples"] if sample["read"]]
+    wanted = expected.payload_bytes * len(read)
+    each = f"{len(read)} repeats of {expected.payload_bytes}"
+    verified = expected.verdict == "verified"
+    yield verified and found < wanted, f"only {found} of {wanted} bytes were verified ({each})"
+    yield (
+        verified and found > wanted,
+        f"{found} bytes were verified, more than the {wanted} that were read",
+    )
+    for sample in (sample for sample in read if sample.get("direct")):
+        beside = sample["direct"].get("verified", 0)
+        some = f"{beside} of {expected.payload_bytes} bytes"
+        yield (
+            beside != expected.payload_bytes,
+            f"repeat {sample['repeat']}: of direct writing {some} were verified",
+        )
+    yield (
+        expected.verdict == "nothing moved" and found,
+        f"{found} bytes were verified, yet nothing was moved",
+    )
 
 
 def check_run(
@@ -155,7 +167,7 @@ def check_run(
     """The document of the run in `stage`, if it and the job's end are right. The document speaks
     first, since it knows why; then the exit status that the script wrote."""
     if not (stage / DOCUMENT).exists():
-        why = not_started(_stderr(stage, stderr))
+        why = not_started(text_of(stage / stderr))
         raise Wrong(why or f"{_end_of_job(stage, stderr)}; it left no result.json")
     document = load(stage / DOCUMENT)
     check(document, expected)
@@ -196,22 +208,12 @@ def check_trace(
 
 def exit_status(stage: Path) -> str | None:
     """The status that the script wrote at its end; None if it was killed before."""
-    try:
-        return (stage / EXIT_STATUS).read_text().strip()
-    except OSError:
-        return None
+    return text_of(stage / EXIT_STATUS).strip() or None
 
 
 def _end_of_job(stage: Path, stderr: str) -> str:
     status = exit_status(stage)
     end = "the job was killed" if status is None else f"the job ended with exit status {status}"
-    lines = [line.strip() for line in _stderr(stage, stderr).splitlines() if line.strip()]
+    lines = [line.strip() for line in text_of(stage / stderr).splitlines() if line.strip()]
     words = next(([line] for line in lines if ERROR.search(line)), lines[-TAIL:])
     return f"{end}; stderr: {' / '.join(words) or 'empty'}"
-
-
-def _stderr(stage: Path, name: str) -> str:
-    try:
-        return (stage / name).read_text(errors="replace")
-    except OSError:
-        return ""

@@ -20,6 +20,13 @@ class CannotWrite(OSError):
         return f"{self.filename}: cannot be written: {self.strerror or self.args[0]}"
 
 
+def text_of(path: Path) -> str:
+    """Empty where it cannot be read."""
+    with contextlib.suppress(OSError):
+        return path.read_text(errors="replace")
+    return ""
+
+
 def write_whole(path: Path, data: bytes | str, modified: float | None = None) -> None:
     """As `writing_whole` does; `modified`: the file's time, in seconds since 1970."""
     with writing_whole(path, modified) as out:
