@@ -13,6 +13,9 @@ from ..darshan.header import MOST_BYTE, MOST_SECONDS
 from ..darshan.raw import RawProcess
 from ..darshan.views import MARK
 from ..errors import AnalysisError
+from ..replay.phases import GAP, Phases, find
+from ..replay.trace import DATA_SETS, Choice, Trace, load
+from ..replay.trace import POSIX as POSIX_CALLS
 
 POSIX, MPIIO = 0, 1
 LAYERS = ("POSIX", "MPI-IO")
@@ -47,6 +50,8 @@ EVENT = np.dtype(
     ]
 )
 NOT_KNOWN = -1
+BELOW = "replayed as the POSIX calls of its MPI library: "
+Rows = NDArray[np.void]
 
 
 @dataclass
@@ -60,8 +65,8 @@ class Traced:
     files: list[str]
     calls: list[str]
     hosts: list[str]
-    accesses: NDArray[np.void]
-    events: list[NDArray[np.void]] | None
+    accesses: Rows
+    events: list[Rows] | None
     unsure: float | None = 0.0
     said: list[str] = field(default_factory=list)
 
@@ -71,7 +76,6 @@ class Traced:
 
 
 def of_recorder(folder: Path) -> Traced:
-    """From a folder of traces by the embedded recorder."""
     found = raw.read_folder(folder)
     if not any(any(record.segments) for process in found for record in process.records):
         raise AnalysisError(
@@ -83,7 +87,7 @@ def of_recorder(folder: Path) -> Traced:
     traced = Traced(folder, [], [], [found[0].host] * processes, np.empty(0, ACCESS), [])
     number: dict[str, int] = {}
     tables, began = [], min(process.start for process in found)
-    events: list[list[NDArray[np.void]]] = [[] for _ in range(processes)]
+    events: list[list[Rows]] = [[] for _ in range(processes)]
     if own and len(own) < found[0].processes:
         lost = sorted(set(range(found[0].processes)) - set(own))
         traced.said.append(f"left out: processes without a trace: {', '.join(map(str, lost))}")
@@ -106,9 +110,7 @@ def of_recorder(folder: Path) -> Traced:
     return traced
 
 
-def _numbered(
-    some: list[NDArray[np.void]], ids: dict[int, str], number: dict[str, int]
-) -> NDArray[np.void]:
+def _numbered(some: list[Rows], ids: dict[int, str], number: dict[str, int]) -> Rows:
     """Files renumbered as in this table."""
     all_ = np.concatenate([*some, np.empty(0, EVENT)])
     fields = [(name, "<i8" if name == "file" else all_.dtype[name]) for name in EVENT.names or ()]
@@ -118,9 +120,7 @@ def _numbered(
     return made[np.argsort(made["sequence"], kind="stable")]
 
 
-def _of_process(
-    process: RawProcess, number: dict[str, int], later: float, traced: Traced
-) -> NDArray[np.void]:
+def _of_process(process: RawProcess, number: dict[str, int], later: float, traced: Traced) -> Rows:
     traced.calls += [name for name in dict.fromkeys(process.calls) if name not in traced.calls]
     calls = [traced.calls.index(name) for name in process.calls]
     found = []
@@ -148,4 +148,56 @@ def _of_process(
                 rows, said = views.places(rows, marks["at"], process, record.id)
                 traced.said += [f"{text}: {record.path}" for text in said]
             found.append(rows)
+    return np.concatenate([*found, np.empty(0, ACCESS)])
+
+
+def of_log(path: Path) -> tuple[Traced, Phases]:
+    """The accesses, and the pauses common to all processes: a log has no other order."""
+    below, above = load(path, Choice(posix=True)), load(path)
+    hosts = [below.hosts.get(rank) or "?" for rank in range(below.processes)]
+    files = sorted({one.path for trace in (below, above) for one in trace.files})
+    tables = [_table(below, POSIX, files)]
+    if any(one.level != POSIX_CALLS for one in above.files):
+        tables.append(_table(above, MPIIO, files))
+    traced = Traced(
+        path,
+        files,
+        ["read", "write"],
+        hosts,
+        np.concatenate(tables),
+        None,
+        unsure=None,
+        said=[text for text in below.said if not text.startswith((BELOW, DATA_SETS))],
+    )
+    traced.said += [
+        f"only the POSIX calls are judged: {text.removeprefix(BELOW)}"
+        for text in above.said
+        if text.startswith(BELOW)
+    ]
+    phases = find(below)
+    traced.said += phases.say(GAP)
+    traced.said.append(
+        "a log keeps no barrier, lock or sync: accesses of different phases are taken as ordered "
+        "and accesses of one phase as not, from time alone"
+    )
+    if len(set(traced.hosts)) > 1:
+        traced.said.append("times of different hosts are from their own clocks, as logged")
+    else:
+        traced.unsure = 0.0 if below.log.by_runtime is False else None
+    return traced, phases
+
+
+def _table(trace: Trace, layer: int, files: list[str]) -> Rows:
+    number = np.array([files.index(one.path) for one in trace.files])
+    level = np.array([POSIX if one.level == POSIX_CALLS else MPIIO for one in trace.files])
+    found = []
+    for rank, rows in enumerate(trace.accesses):
+        rows = rows[level[rows["file"]] == layer]
+        made = np.empty(len(rows), ACCESS)
+        made["file"], made["process"], made["layer"] = number[rows["file"]], rank, layer
+        made["write"], made["call"] = rows["write"], np.where(rows["write"] == WRITE, 1, 0)
+        made["sequence"] = made["row"] = np.arange(len(rows))
+        for name in ("offset", "length", "start", "end"):
+            made[name] = rows[name]
+        found.append(made)
     return np.concatenate([*found, np.empty(0, ACCESS)])

@@ -2,7 +2,6 @@
 """One clock for several nodes: no process leaves a barrier before the last has arrived."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..darshan.raw import MEET
 from .accesses import Traced
@@ -25,7 +24,9 @@ def share(traced: Traced) -> None:
     of = np.array([hosts.index(host) for host in traced.hosts])
     unsure = 0.0
     for i, host in enumerate(hosts[1:], 1):
-        low, high = _bounds(start, end, of == 0, of == i)
+        # The range of the other node's clock offset.
+        high = (end[of == i].min(axis=0) - start[of == 0].max(axis=0)).min()
+        low = (start[of == i].max(axis=0) - end[of == 0].min(axis=0)).max()
         later, width = (low + high) / 2, abs(high - low) / 2
         unsure = max(unsure, width)
         mine = of[traced.accesses["process"]] == i
@@ -38,15 +39,3 @@ def share(traced: Traced) -> None:
             f"{width:.6f} s by {count} barriers of all processes"
         )
     traced.unsure = unsure
-
-
-def _bounds(
-    start: NDArray[np.float64],
-    end: NDArray[np.float64],
-    one: NDArray[np.bool_],
-    other: NDArray[np.bool_],
-) -> tuple[float, float]:
-    """The range of the other node's clock offset."""
-    high = (end[other].min(axis=0) - start[one].max(axis=0)).min()
-    low = (start[other].max(axis=0) - end[one].min(axis=0)).max()
-    return float(low), float(high)

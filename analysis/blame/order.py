@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from ..darshan import raw
 from ..replay.phases import Phases
-from .accesses import MPIIO, POSIX, Traced
+from .accesses import MPIIO, POSIX, Rows, Traced
 
 Numbers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 ORDERING = (raw.MEET, raw.SEND, raw.RECEIVE)
 WAYS = {raw.MEET: raw.SENT | raw.HEARD, raw.SEND: raw.SENT, raw.RECEIVE: raw.HEARD}
 FLUSHES, LOCKS = (raw.OPEN, raw.CLOSE, raw.SYNC), (raw.LOCK_READ, raw.LOCK_WRITE, raw.UNLOCK)
@@ -48,7 +49,7 @@ class Order:
     lock: NDArray[np.uint8]
     hold: Numbers
     guard: Numbers
-    atomic: NDArray[np.bool_]
+    atomic: Flags
     known: tuple[NDArray[np.int32], Numbers] | None = None
     sent: NDArray[np.float64] | None = None
     heard: NDArray[np.float64] | None = None
@@ -56,23 +57,23 @@ class Order:
     unsure: float = 0.0
     unmatched: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
-    def perhaps(self, a: Numbers, b: Numbers) -> NDArray[np.bool_]:
+    def perhaps(self, a: Numbers, b: Numbers) -> Flags:
         """For each pair of accesses: may messages order it? The process of the one sent something
         after it, then the other's process heard something before it, and not all is known of what
         passed in between."""
         return self._perhaps(a, b) | self._perhaps(b, a)
 
-    def _perhaps(self, one: Numbers, other: Numbers) -> NDArray[np.bool_]:
+    def _perhaps(self, one: Numbers, other: Numbers) -> Flags:
         if self.sent is None or self.heard is None or self.unmatched is None:
             return np.zeros(len(one), bool)
         since, until = self.sent[one] - self.unsure, self.heard[other] + self.unsure
         starts, ends = self.unmatched
         between = np.searchsorted(starts, until, "right") - np.searchsorted(ends, since, "left")
-        answer: NDArray[np.bool_] = (since <= until) & (between > 0)
+        answer: Flags = (since <= until) & (between > 0)
         answer &= self.among[one] == self.among[other]
         return answer
 
-    def between(self, process: Numbers, a: Numbers, b: Numbers) -> NDArray[np.bool_]:
+    def between(self, process: Numbers, a: Numbers, b: Numbers) -> Flags:
         """For each pair of accesses (indices): is it ordered, or locked?"""
         found = (self.epoch_last[a] < self.epoch_first[b]) | (
             self.epoch_last[b] < self.epoch_first[a]
@@ -86,49 +87,36 @@ class Order:
             found |= self._knew(process, a, b) | self._knew(process, b, a)
         return found
 
-    def _knew(self, process: Numbers, one: Numbers, other: Numbers) -> NDArray[np.bool_]:
+    def _knew(self, process: Numbers, one: Numbers, other: Numbers) -> Flags:
         """Was `one` over for all processes before `other` began?"""
         assert self.known is not None
         table, begins = self.known
         row = begins[process[other]] + self.first[other]
         there = row < begins[process[other] + 1]
         over = table[np.where(there, row, 0), process[one]]
-        answer: NDArray[np.bool_] = there & (over > self.last[one])
+        answer: Flags = there & (over > self.last[one])
         return answer
 
 
 def of_phases(traced: Traced, phases: Phases) -> Order:
     """Each phase ends before the next begins."""
-    n = len(traced.accesses)
     phase = phases.of(traced.accesses)
-    return Order(
-        phase,
-        phase,
-        phase,
-        phase,
-        np.zeros(n, np.uint8),
-        np.full(n, -1),
-        np.full(n, -1),
-        np.zeros(n, bool),
-    )
+    return _without_locks(phase, phase, phase, phase)
+
+
+def _without_locks(first: Numbers, last: Numbers, since: Numbers, until: Numbers) -> Order:
+    n = len(first)
+    hold, guard = np.full((2, n), -1)
+    free, atomic = np.zeros(n, np.uint8), np.zeros(n, bool)
+    return Order(first, last, since, until, free, hold, guard, atomic)
 
 
 def of_events(traced: Traced) -> Order:
-    """From the meetings, locks, opens, closes and syncs that the recorder logged."""
     assert traced.events is not None
     _waits_for_paths(traced.events)
-    rows, n = traced.accesses, len(traced.accesses)
-    first, last = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    order = Order(
-        first,
-        last,
-        first.copy(),
-        first.copy(),
-        np.zeros(n, np.uint8),
-        np.full(n, -1),
-        np.full(n, -1),
-        np.zeros(n, bool),
-    )
+    rows = traced.accesses
+    first, last, since, until = np.zeros((4, len(rows)), np.int64)
+    order = _without_locks(first, last, since, until)
     for rank, events in enumerate(traced.events):
         mine = np.flatnonzero(rows["process"] == rank)
         met = events[np.isin(events["kind"], ORDERING)]
@@ -157,7 +145,7 @@ def of_events(traced: Traced) -> Order:
     return order
 
 
-def _waits_for_paths(all_: list[NDArray[np.void]]) -> None:
+def _waits_for_paths(all_: list[Rows]) -> None:
     """A path that one process changed and another one looked up may be a message between them."""
     both = {raw.CHANGED: raw.SENT, raw.LOOKED: raw.HEARD}
     ranks: dict[int, dict[int, set[int]]] = {kind: defaultdict(set) for kind in both}
@@ -172,7 +160,7 @@ def _waits_for_paths(all_: list[NDArray[np.void]]) -> None:
             events["kind"][these], events["a"][these] = raw.MESSAGE, way
 
 
-def _groups(all_: Sequence[NDArray[np.void]]) -> Numbers:
+def _groups(all_: Sequence[Rows]) -> Numbers:
     """A number for each process, equal if messages may have come from one to the other: of calls
     that may pass them to any, or around a file or a path of both."""
     found = np.arange(len(all_))
@@ -217,20 +205,14 @@ def _messages(order: Order, traced: Traced) -> None:
             order.heard[of] = np.append(-np.inf, ends)[at]
 
 
-def _flushed(about: NDArray[np.void]) -> Numbers:
+def _flushed(about: Rows) -> Numbers:
     """When a file was opened, closed or synced through MPI-IO."""
     here = (about["module"] == MPIIO) & np.isin(about["kind"], FLUSHES)
     found: Numbers = about["sequence"][here].astype(np.int64)
     return found
 
 
-def _flushes(
-    order: Order,
-    mine: Numbers,
-    about: NDArray[np.void],
-    met: NDArray[np.void],
-    rows: NDArray[np.void],
-) -> None:
+def _flushes(order: Order, mine: Numbers, about: Rows, met: Rows, rows: Rows) -> None:
     """Extend accesses above MPI-IO to the surrounding syncs."""
     flush = _flushed(about)
     sequence = rows["sequence"][mine]
@@ -245,7 +227,7 @@ def _flushes(
     order.atomic[mine] = on[np.searchsorted(atomic["sequence"], sequence)] != 0
 
 
-def _atomic_calls(order: Order, mine: Numbers, rows: NDArray[np.void]) -> None:
+def _atomic_calls(order: Order, mine: Numbers, rows: Rows) -> None:
     """A call in atomic mode that is one POSIX call as a whole is atomic there, too."""
     above = mine[order.atomic[mine]]
     if len(above):
@@ -255,7 +237,7 @@ def _atomic_calls(order: Order, mine: Numbers, rows: NDArray[np.void]) -> None:
         order.atomic[below] = [one in whole for one in rows[call][below].tolist()]
 
 
-def _locks(order: Order, mine: Numbers, about: NDArray[np.void], rows: NDArray[np.void]) -> None:
+def _locks(order: Order, mine: Numbers, about: Rows, rows: Rows) -> None:
     """A process takes one lock of a file at a time, as ROMIO and OMPIO do."""
     locks = about[np.isin(about["kind"], LOCKS)]
     if not len(locks):
@@ -271,7 +253,7 @@ def _locks(order: Order, mine: Numbers, about: NDArray[np.void], rows: NDArray[n
     order.hold[mine] = np.where(held, locks["sequence"][at], -1)
 
 
-def _guards(order: Order, mine: Numbers, events: NDArray[np.void], rows: NDArray[np.void]) -> None:
+def _guards(order: Order, mine: Numbers, events: Rows, rows: Rows) -> None:
     """Locks of the whole of another file."""
     locks = events[np.isin(events["kind"], LOCKS)]
     for file in np.unique(locks["file"][locks["file"] >= 0]):

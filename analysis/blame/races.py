@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What unordered pairs mean: which read-modify-write covered whose bytes, who overwrote whom."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from ..errors import AnalysisError
 from . import clock, order, sweep
-from .accesses import MPIIO, NOT_KNOWN, POSIX, READ, WRITE, Traced, of_recorder
-from .of_log import of_log
-from .order import Numbers, Order
+from .accesses import MPIIO, NOT_KNOWN, POSIX, READ, WRITE, Traced, of_log, of_recorder
+from .order import Flags, Numbers, Order
 
 COVERED, MAY_COVER, OVERWROTE, ESCAPED, READ_BESIDE, NO_ORDER_SEEN = range(6)
 KINDS = (
@@ -42,15 +41,8 @@ class Races:
     def __len__(self) -> int:
         return len(self.kind)
 
-    def take(self, which: NDArray[np.bool_] | Numbers) -> "Races":
-        return Races(
-            self.kind[which],
-            self.a[which],
-            self.b[which],
-            self.read[which],
-            self.low[which],
-            self.high[which],
-        )
+    def take(self, which: Flags | Numbers) -> "Races":
+        return Races(*(getattr(self, one.name)[which] for one in fields(self)))
 
 
 @dataclass
@@ -92,7 +84,6 @@ class Blame:
 
 
 def find(source: Path, most: int = sweep.MOST_KEPT) -> Blame:
-    """From a folder of the recorder's traces, or a Darshan log."""
     if source.is_dir():
         traced = of_recorder(source)
         clock.share(traced)
@@ -161,7 +152,7 @@ def _name(traced: Traced, modified: Numbers, found: sweep.Pairs, kept: Order) ->
     return races.take(np.lexsort((rows["start"][races.a], races.kind)))
 
 
-def _around(traced: Traced, modified: Numbers, a: Numbers, b: Numbers) -> NDArray[np.int64]:
+def _around(traced: Traced, modified: Numbers, a: Numbers, b: Numbers) -> Numbers:
     """2: a's read-modify-write read before b wrote and wrote after it; 1: they overlap in time; 0:
     neither, or a is none. Between nodes, within the uncertainty of their clocks."""
     rows, read = traced.accesses, modified[a]

@@ -4,10 +4,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..replay.extents import of_several
-from .accesses import Traced
+from .accesses import Rows, Traced
 from .order import Numbers, Order
 
 AT_ONCE = 2_000_000  # candidates in memory
@@ -44,12 +43,8 @@ def pairs(traced: Traced, order: Order, most: int = MOST_KEPT) -> Pairs:
             return _joined(found, most, whole=False)
         to = max(at + 1, int(np.searchsorted(done, before + AT_ONCE, side="right")))
         one = np.repeat(np.arange(at, to), meets[at:to])
-        other = (
-            one
-            + 1
-            + np.arange(len(one))
-            - np.repeat(done[at:to] - meets[at:to] - before, meets[at:to])
-        )
+        ahead = np.repeat(done[at:to] - meets[at:to] - before, meets[at:to])
+        other = one + 1 + np.arange(len(one)) - ahead
         a, b = which[one], which[other]
         different = rank[a] != rank[b]
         different &= (rows["write"][a] | rows["write"][b]) != 0
@@ -68,9 +63,7 @@ def _joined(found: list[tuple[Numbers, Numbers]], most: int, *, whole: bool) -> 
     return Pairs(a[:most], b[:most], whole)
 
 
-def _one_line(
-    rows: NDArray[np.void], order: Order, which: Numbers
-) -> tuple[Numbers, Numbers, Numbers]:
+def _one_line(rows: Rows, order: Order, which: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     """All accesses on one line, by start; layers, files and stretches between meetings do not
     overlap there. Places are ranks, not bytes, so no number is too large."""
     file = rows["file"][which].astype(np.int64) * 2 + rows["layer"][which]
