@@ -6,6 +6,7 @@ import json
 import platform
 import re
 import shutil
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from iogauge.common import json_file, paths
 from iogauge.common.run_folder import CASE, DOCUMENT, EXIT_STATUS, JOB_SCRIPT, LEDGER, TRACE
 from iogauge.common.text import FOLDER
 
-from ..errors import MalformedReportError
+from ..errors import MalformedReportError, reraised
 from ..judge import references
 from ..session.loader import Place, read_report
 from .archive import NAME, BadBundleError
@@ -84,10 +85,8 @@ def _copy_into(folder: Path, path: Path) -> None:
 def versions() -> dict[str, str]:
     found = {"iogauge": version(), "python": platform.python_version()}
     for name in _LIBRARIES:
-        try:
+        with suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
     return found
 
 
@@ -116,7 +115,5 @@ def check_places(folder: Path) -> None:
 
 def said(folder: Path) -> Any:
     """The verdicts that the bundle claims. Raises BadBundleError."""
-    try:
+    with reraised(json_file.Unreadable, BadBundleError, f"{VERDICTS}: "):
         return json_file.read(folder / VERDICTS, VERDICTS)
-    except json_file.Unreadable as problem:
-        raise BadBundleError(f"{VERDICTS}: {problem}") from None

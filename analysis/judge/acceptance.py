@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from iogauge.common.text import three
+from iogauge.common.text import counted, three
 
 from ..statistics import bound_test
 from ..statistics.bound_test import Decision, Limit, Samples
 from ..store import database as store
-from ..store import versions
+from ..store import words
 from ..store.database import Where
 from . import compare_runs, overall, references, samples, selection
 from .yaml_file import YamlFile
@@ -197,13 +197,11 @@ def _jobs(connection: Any, case: Case, session: Where, value: str, also: str = "
 
 def _found(case: Case, job: Row, bound: Bound, unit: str, *, in_turn: bool = False) -> Found:
     values = job["found"]
-    row = _row(case, job, value=statistics.median(values), unit=unit, samples=_counted(values))
+    row = _row(
+        case, job, value=statistics.median(values), unit=unit, samples=counted(len(values), "job")
+    )
     short = _too_few_repeats(case, job["repeats"])
     return row, short or Samples(values, bound, in_turn=in_turn, jobs=case.jobs)
-
-
-def _counted(values: Sequence[float], word: str = "job") -> str:
-    return f"{len(values)} {word}{'' if len(values) == 1 else 's'}"
 
 
 def _too_few_repeats(case: Case, repeats: int) -> Decision | None:
@@ -293,12 +291,12 @@ def _quotient(case: Case, base: selection.Group, new: selection.Group, repeats: 
     short = _too_few_repeats(case, repeats)
     if together := samples.chosen(of_base, of_new):
         quotients = [y / x for x, y in together.values()]
-        row["samples"] = _counted(quotients, "pair")
+        row["samples"] = counted(len(quotients), "pair")
         return row, short or Samples(
             quotients, case.bound, in_turn=True, jobs=case.jobs, pairs=True
         )
     sides = [list(of.values()) for of in (of_new, of_base)]
-    row["samples"] = f"{len(sides[1])}, {_counted(sides[0])}"
+    row["samples"] = f"{len(sides[1])}, {counted(len(sides[0]), 'job')}"
     return row, short or Samples(sides[0], case.bound, base=sides[1], jobs=case.jobs)
 
 
@@ -327,7 +325,7 @@ def _lost(connection: Any, case: Case, session: Where, states: str) -> list[Row]
         chosen = Where(session.sql.replace(store.GOOD, "true"), session.values).also(states)
         for key, values in where.items():
             one = Where("true").key(key, values)
-            unknown = "verdict = ''" if key in (*_OF_RESULT, *versions.names()) else "false"
+            unknown = "verdict = ''" if key in (*_OF_RESULT, *words.libraries()) else "false"
             chosen = chosen.also(f"({one.sql}) OR {unknown}", *one.values)
         names = ", ".join(_TEST)
         asked += store.rows(

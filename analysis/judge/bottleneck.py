@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from iogauge.common.text import percent
+from iogauge.common.text import counted, percent
 
 from ..checks.arithmetic import clients
 from ..errors import AnalysisError, NothingFoundError
@@ -299,7 +299,7 @@ def _metadata(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
         one.part(*METADATA),
         named,
         "",
-        f"{count} file{'s' * (count != 1)}",
+        counted(count, "file"),
         f"opening, defining and closing took {percent(one.part(*METADATA))} of the time, moving "
         f"data {percent(one.part(one.direction))}",
     )

@@ -6,9 +6,9 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from iogauge.common.text import ratio, three
+from iogauge.common.text import counted, ratio, three
 
-from ..statistics import gate, pooled
+from ..statistics import gate
 from ..statistics.interval import LEVEL, PAIRS, Interval
 from . import samples
 from .selection import CASE, Group
@@ -82,7 +82,9 @@ def answers(both: Sequence[Pair], sides: Sides) -> list[str]:
     found = gate.overall(by_case(both))
     if found is None:
         return []
-    lines = [f"{_where(both)} over {_cases(found.cases)}, {_typically(found.interval, sides)}."]
+    lines = [
+        f"{_where(both)} over {counted(found.cases, 'case')}, {_typically(found.interval, sides)}."
+    ]
     groups: dict[tuple[str, str], list[int]] = {}
     for i, (a, _) in enumerate(both):
         groups.setdefault((str(a.case[FS]), a.quantity), []).append(i)
@@ -90,12 +92,8 @@ def answers(both: Sequence[Pair], sides: Sides) -> list[str]:
     for (fs, quantity), cases in large if len(groups) > 1 else ():
         about = ABOUT.get(quantity, f"{quantity} on {{}}").format(fs or "any file system")
         level = 1 - (1 - LEVEL) / len(large)
-        lines.append(f"  {about}, {_cases(len(cases))}: {_of_group(cases, level, sides)}")
+        lines.append(f"  {about}, {counted(len(cases), 'case')}: {_of_group(cases, level, sides)}")
     return [*lines, *_what_is_in_it(both, whole, sides)]
-
-
-def _cases(count: int) -> str:
-    return f"{count} case{'' if count == 1 else 's'}"
 
 
 def _where(both: Sequence[Pair]) -> str:
@@ -124,24 +122,16 @@ def no_difference(found: Interval) -> str:
 
 
 def _of_group(cases: Sequence[gate.Evidence], level: float, sides: Sides) -> str:
-    found = _interval(cases, level)
+    whole = gate.overall(cases, level)
+    assert whole  # each case has both sides
+    found = whole.interval
     if found.verdict == "no difference":
         return no_difference(found)
     ends = "" if found.low is None else f" ({three(found.low)} to {three(found.high or 0)})"
     text = f"{sides.b} {ratio(found.value, found.verdict)} times as fast{ends}"
-    return (
-        text
-        if found.verdict != "not decided yet"
-        else (f"not decided yet, {text}{_takes(found, cases, sides)}")
-    )
-
-
-def _interval(cases: Sequence[gate.Evidence], level: float) -> Interval:
-    if paired := [case.pairs for case in cases if case.pairs]:
-        return pooled.of_pairs(paired, level).interval
-    found = pooled.of_sessions([(case.base, case.new) for case in cases])
-    assert found  # each case has both sides
-    return found.interval
+    if found.verdict != "not decided yet":
+        return text
+    return f"not decided yet, {text}{_takes(found, cases, sides)}"
 
 
 def _takes(found: Interval, cases: Sequence[gate.Evidence], sides: Sides) -> str:
@@ -152,7 +142,7 @@ def _takes(found: Interval, cases: Sequence[gate.Evidence], sides: Sides) -> str
     rounds = max(math.ceil(now * found.wanted / min(found.samples)), now + 1) - now
     seconds = rounds * 2 * len(cases) * sides.seconds
     time = f", about {math.ceil(seconds / 60)} min" if seconds else ""
-    return f": {rounds} more round{'s' if rounds > 1 else ''}{time}"
+    return f": {counted(rounds, 'more round')}{time}"
 
 
 def _what_is_in_it(both: Sequence[Pair], whole: Sequence[gate.Evidence], sides: Sides) -> list[str]:

@@ -4,6 +4,7 @@
 import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,12 +70,11 @@ def first(
     folder: Path, direction: Direction, peaks: Peaks, decided: bool
 ) -> tuple[Cause, Remedy] | None:
     """What limited a run most, and what to try; None if unknown. `decided`: as in `foremost`."""
-    try:
+    with suppress(AnalysisError):
         loaded = load(folder)
-    except AnalysisError:
-        return None
-    cause = foremost(loaded.causes(peaks), direction, decided)
-    return (cause, remedy(run_of(folder, loaded.document), cause)) if cause else None
+        if cause := foremost(loaded.causes(peaks), direction, decided):
+            return cause, remedy(run_of(folder, loaded.document), cause)
+    return None
 
 
 def foremost(

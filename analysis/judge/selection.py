@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from ..store import database as store
-from ..store import versions
+from ..store import words
 from ..store.database import SCHEMA, Where
 from .samples import Job
 
@@ -118,7 +118,7 @@ _IMPLIED = {"io_processes": ("processes",), "metadata": ("mode",), "fs_type": ("
 
 def case_columns(by: Sequence[str], with_mode: bool) -> list[str]:
     """SQL of the columns that must match. `by`: what the sides differ in; `with_mode`: also."""
-    fixed = (*SCHEMA, *WAYS, *versions.names())
+    fixed = (*SCHEMA, *WAYS, *words.libraries())
     parameters = [key for key in by if key not in fixed]
     left_out = {*by, *(["mode"] if with_mode else []), *(["hints"] if parameters else [])}
     left_out |= {column for key in by for column in _IMPLIED.get(key, ())}
@@ -195,7 +195,7 @@ def with_stack(
     connection: duckdb.DuckDBPyConnection, where: Where, sides: Sequence[Side], by: Sequence[str]
 ) -> list[str]:
     """`by`, and the stack if versions are compared that no stack has both of."""
-    if set(versions.names()).isdisjoint(by):
+    if set(words.libraries()).isdisjoint(by):
         return [*by]
     names = []
     for sql, values in sides:

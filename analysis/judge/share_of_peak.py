@@ -2,6 +2,7 @@
 """Each method's share of the session's peak (session/peaks.py), and why it may exceed 100 %."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from ..errors import NothingFoundError
@@ -25,12 +26,11 @@ def of_cases(connection: Any, where: store.Where) -> list[Row]:
     """The share of the practical peak that each verified case reached, None where the machine was
     disturbed; empty if no ceiling was measured. Rates of small files are left out."""
     where = where.also("verdict = 'verified'")
-    try:
+    with suppress(NothingFoundError):
         rows = compare_references.with_peak(connection, where, Question(""))
-    except NothingFoundError:
-        return []
-    # Creating a few files is a burst, many times as fast as creating many.
-    return [row for row in rows if row["unit"] != "files/s"]
+        # Creating a few files is a burst, many times as fast as creating many.
+        return [row for row in rows if row["unit"] != "files/s"]
+    return []
 
 
 def best(rows: Sequence[Row]) -> dict[tuple[Any, ...], Row]:

@@ -13,7 +13,7 @@ from iogauge.common.run_folder import DOCUMENT, TRACE
 
 from ..darshan.log import Log, read_log
 from ..darshan.raw import holds_traces
-from ..errors import MalformedDocumentError, NothingFoundError
+from ..errors import MalformedDocumentError, NothingFoundError, reraised
 from .ledger import Ledger, make_ledger, own_files
 from .phases import Singly, singly
 from .verdict import Judgement, judge
@@ -47,10 +47,8 @@ def is_traced(folder: Path) -> bool:
 
 def finished(folder: Path) -> dict[str, Any]:
     """A run's document. AnalysisError unless the run ended well."""
-    try:
+    with reraised(BadDocument, MalformedDocumentError, folder / DOCUMENT):
         document = load_document(folder / DOCUMENT)
-    except BadDocument as problem:
-        raise MalformedDocumentError(f"{folder / DOCUMENT}{problem}") from None
     if document["status"] in STOPPED:
         what = f"expected a run that ended well: {document['error']}"
         raise NothingFoundError(f"{folder / DOCUMENT}: {what}")

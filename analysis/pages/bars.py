@@ -21,7 +21,7 @@ from ..session.model import DIRECTIONS, Direction
 from ..session.rows import Row, Table
 from . import colours
 from .page import PNG_SCALE, SVG, load_template, save
-from .words import bandwidth_text, percent_text, with_mark
+from .words import bandwidth_text, of_processes, percent_text, with_mark
 
 LONGEST = 120  # letters of a name; the rest is cut
 PER_LINE = 4  # panels of a picture: two file systems side by side
@@ -53,8 +53,7 @@ def bars(table: Table) -> list[Datum]:
     for row in rows:
         run = row.run
         doubled = same[_group(row), _how(row), run.stack, run.fs] > 1
-        count = f"{run.processes} process" + ("" if run.processes == 1 else "es")
-        extra = f", {count}" if many and doubled else ""
+        extra = f", {of_processes(run.processes or 0)}" if many and doubled else ""
         for direction in DIRECTIONS:
             spread = row.bandwidth(direction)
             if spread is None:

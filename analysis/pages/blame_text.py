@@ -3,6 +3,8 @@
 
 from rich.console import Console
 
+from iogauge.common.text import counted
+
 from ..blame.accesses import LAYERS, MPIIO, WRITE
 from ..blame.races import (
     COVERED,
@@ -26,8 +28,8 @@ def show(blame: Blame, wrong: WrongByte | None, examples: int) -> None:
     console = screen.console()
     traced = blame.traced
     nodes = len(set(traced.hosts))
-    size = f"{len(traced.accesses)} accesses of {traced.processes} processes on {nodes} host"
-    console.print(shown(f"{size}{'s' * (nodes > 1)}: {traced.path}", "bold"))
+    size = f"{len(traced.accesses)} accesses of {traced.processes} processes"
+    console.print(shown(f"{size} on {counted(nodes, 'host')}: {traced.path}", "bold"))
     if wrong:
         _show_wrong(blame, wrong)
     more = "" if blame.whole else "at least "

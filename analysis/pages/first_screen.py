@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A session on one screen: what failed, the fastest call of each pattern, and the answers."""
 
-from __future__ import annotations
-
 import sys
 import textwrap
 from collections.abc import Sequence

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from iogauge.common.run_folder import STDERR
-from iogauge.common.text import percent
+from iogauge.common.text import counted, percent
 
 from ..session.model import DIRECTIONS, LATENCY, Run
 from ..session.rows import Outcome, Row, Table
@@ -167,8 +167,7 @@ def machine_text(table: Table) -> str:
     kernels = sorted({result.kernel for result in results})
     places = sorted({f"{row.run.system}:{row.run.partition}" for row in table.all_rows})
     parts = [f"{', '.join(places)} on {session.host}"]
-    if nodes:
-        parts.append(f"{nodes} node{'s' if nodes > 1 else ''}")
+    parts += [counted(nodes, "node")] if nodes else []
     return ", ".join([*parts, *kernels])
 
 

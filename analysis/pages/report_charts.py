@@ -25,18 +25,8 @@ def _call(row: Row) -> str:
     return " ".join(str(row[k]) for k in ("method", "mode", "variant") if row[k])
 
 
-def _colour(shades: Mapping[str, str]) -> alt.Color:
-    scale = alt.Scale(domain=list(shades), range=list(shades.values()))
-    # A browser's font is wider than the one measured here: long names need more room.
-    legend = alt.Legend(title=None, columns=4, columnPadding=48, labelLimit=400)
-    return alt.Color("call:N", scale=scale, legend=legend)
-
-
-def _dash(stacks: Mapping[str, Sequence[int]]) -> alt.StrokeDash:
-    """Stacks by dash pattern. The legend is below the plot: at the side it would overlap."""
-    legend = alt.Legend(title=None, symbolType="stroke", orient="bottom")
-    scale = alt.Scale(domain=list(stacks), range=list(map(list, stacks.values())))
-    return alt.StrokeDash("stack:N", legend=legend, scale=scale)
+def _scale(names: Mapping[str, Any]) -> alt.Scale:
+    return alt.Scale(domain=list(names), range=list(names.values()))
 
 
 def _panels(rows: Sequence[Row]) -> dict[tuple[str, ...], list[Row]]:
@@ -78,7 +68,12 @@ def scaling(section: Section) -> Panels | None:
     shades = colours.of_names(plain_all([_call(row) for row in section.rows]))
     stacks = sorted({row["stack"] for row in section.rows})
     dashes = {name: DASHES[i % len(DASHES)] for i, name in enumerate(plain_all(stacks))}
-    colour = _colour(shades)
+    # A browser's font is wider than the one measured here: long names need more room.
+    legend = alt.Legend(title=None, columns=4, columnPadding=48, labelLimit=400)
+    colour = alt.Color("call:N", scale=_scale(shades), legend=legend)
+    # At the side it would overlap.
+    below = alt.Legend(title=None, symbolType="stroke", orient="bottom")
+    dash = alt.StrokeDash("stack:N", legend=below, scale=_scale(dashes))
     panels = []
     for (test, scale, fs, direction), rows in _panels(section.rows).items():
         counts = sorted({row["processes"] for row in rows})
@@ -101,7 +96,7 @@ def scaling(section: Section) -> Panels | None:
             alt.Chart(alt.InlineData(values=ideal))
             .mark_line(color=PEAK, strokeDash=[2, 4])
             .encode(x=x, y=y),
-            base.mark_line().encode(y=y, strokeDash=_dash(dashes)),
+            base.mark_line().encode(y=y, strokeDash=dash),
             base.mark_rule(opacity=0.5).encode(y=alt.Y("low:Q"), y2="high:Q"),
             base.mark_point(filled=True, size=45, aria=True, ariaRoleDescription=SAYS).encode(
                 y=y, description=alt.Description("says:N")
@@ -121,7 +116,7 @@ def published(section: Section) -> Panels | None:
             table = (row["table"], row["pattern"], row["quantity"], row["place"])
             groups.setdefault(table, []).append(row)
     shades = {"ours": colours.PALETTE[0], "published": GREYS["peak"]}
-    scale = alt.Scale(domain=list(shades), range=list(shades.values()))
+    scale = _scale(shades)
     panels = []
     for (_, pattern, quantity, conditions), of in groups.items():
         values = [

@@ -3,10 +3,12 @@
 
 import functools
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from iogauge.common.paths import below
 from iogauge.common.text import percent
 
 from ..errors import NothingFoundError
@@ -75,10 +77,9 @@ def _current(session: str) -> Where:
 
 
 def _compared(compare: Callable[..., list[Row]], connection: Any, question: Question) -> list[Row]:
-    try:
+    with suppress(NothingFoundError):
         return compare(connection, Where(), question)
-    except NothingFoundError:
-        return []
+    return []
 
 
 def scaling(connection: Any, session: str) -> Section:
@@ -238,15 +239,9 @@ def spack(table: Table, root: Path) -> Section:
     for name, stack, text in sorted(found):
         version, _, digest = text.rpartition("/")
         cells = {"package": name, "stack": stack, "version": version, "hash": digest}
-        rows.append({**cells, "lock": _below(locks.get(stack), root)})
+        lock = str(below(root, locks[stack].resolve())) if stack in locks else ""
+        rows.append({**cells, "lock": lock})
     return section("spack", rows, lock=LOCK)
-
-
-def _below(path: Path | None, root: Path) -> str:
-    if path is None:
-        return ""
-    real = path.resolve()
-    return str(real.relative_to(root) if real.is_relative_to(root) else real)
 
 
 TABLES: tuple[Callable[[Any, str], Section], ...] = (

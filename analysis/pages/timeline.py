@@ -8,11 +8,11 @@ from typing import Any
 
 from ..darshan.log import Log
 from ..ledger.traced import Traced
+from ..session.model import DIRECTIONS
 
 Event = dict[str, Any]
 PHASES = 0  # number of the process that stands for all: no rank has it
 SECOND = 1e6  # microseconds
-DIRECTIONS = ("write", "read")
 
 
 def events(run: Traced) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from iogauge.common.text import three
+from iogauge.common.text import counted, three
 
 from ..darshan.log import Log
 from ..judge import slow
@@ -67,7 +67,7 @@ def of_run(traced: Traced) -> list[Part]:
     ledger = traced.ledger
     sides = [
         grid.Texts(
-            f"{side.direction}, {side.repeats} repeat{'s' * (side.repeats != 1)}",
+            f"{side.direction}, {counted(side.repeats, 'repeat')}",
             SIDE,
             _side_rows(side),
             (0, 6),

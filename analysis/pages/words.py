@@ -68,13 +68,14 @@ def outcome_text(row: Row) -> str:
 
 
 BLOCKS = "▁▂▃▄▅▆▇█"
+STRETCHES = 20  # of a line over time, at most
 
 
-def over_time(values: Sequence[float], most: int = 20) -> str:
-    """A line of block characters: the medians of at most `most` stretches of time."""
+def over_time(values: Sequence[float]) -> str:
+    """A line of block characters: the medians of STRETCHES parts."""
     if len(values) < 2:
         return ""
-    parts = [statistics.median(values[a:b]) for a, b in stretches(len(values), most)]
+    parts = [statistics.median(values[a:b]) for a, b in stretches(len(values), STRETCHES)]
     top = max(parts)
     return "".join(BLOCKS[min(7, int(8 * part / top))] if top > 0 else BLOCKS[0] for part in parts)
 

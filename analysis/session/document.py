@@ -19,7 +19,7 @@ from iogauge.common.document import (
 from iogauge.common.json_file import Unreadable
 from iogauge.common.text import one_line, plain_all
 
-from ..errors import MalformedDocumentError, StoppedRunError, UnknownSchemaError
+from ..errors import MalformedDocumentError, StoppedRunError, UnknownSchemaError, reraised
 from .model import CEILINGS, DIRECTIONS, LATENCY, OPERATIONS, Result, Sample
 
 SMALL = ("small", "files")  # of the ceilings: a second
@@ -28,7 +28,11 @@ LEAST = 1e-9  # MiB/s, files/s: keeps ratios finite
 
 def read_document(path: Path) -> Result:
     """Raises StoppedRunError, UnknownSchemaError and MalformedDocumentError."""
-    try:
+    with (
+        reraised((Unreadable, ValueError), MalformedDocumentError, f"{path}: "),
+        reraised(BadDocument, MalformedDocumentError, path),
+        reraised(UnknownSchema, UnknownSchemaError, f"{path}: "),
+    ):
         data = plain_all(read(path))
         check_schema(data if isinstance(data, dict) else {})
         if data.get("status") in STOPPED:
@@ -38,12 +42,6 @@ def read_document(path: Path) -> Result:
             )
         check_whole(data)
         return _result(data)
-    except UnknownSchema as problem:
-        raise UnknownSchemaError(f"{path}: {problem}") from None
-    except BadDocument as problem:
-        raise MalformedDocumentError(f"{path}{problem}") from None
-    except (Unreadable, ValueError) as problem:
-        raise MalformedDocumentError(f"{path}: {problem}") from None
 
 
 def check_test(path: Path, result: Result, case: Mapping[str, Any]) -> None:

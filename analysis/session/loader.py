@@ -5,6 +5,7 @@ report's format (data version 4) or where ReFrame keeps a test's files."""
 import re
 import reprlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path, PurePath
@@ -20,6 +21,7 @@ from ..errors import (
     MissingReportError,
     StoppedRunError,
     UnknownSchemaError,
+    reraised,
 )
 from ..statistics.spread import Spread
 from .case_file import ABORTED, as_it_ended
@@ -127,10 +129,8 @@ def read_report(path: Path) -> dict[str, Any]:
     """ReFrame's report `path`, its form checked. Raises an AnalysisError."""
     if not path.exists():
         raise MissingReportError(f"{path}: expected ReFrame's report, found no file")
-    try:
+    with reraised(json_file.Unreadable, MalformedReportError, f"{path}: "):
         return _checked(path, json_file.read(path, "report of ReFrame"))
-    except json_file.Unreadable as problem:
-        raise MalformedReportError(f"{path}: {problem}") from None
 
 
 def _checked(path: Path, data: Any) -> dict[str, Any]:
@@ -152,10 +152,9 @@ def _key(case: dict[str, Any]) -> str:
 
 
 def _is_folder(path: Path) -> bool:
-    try:
+    with suppress(OSError, ValueError):  # no folder is named so
         return path.is_dir()
-    except (OSError, ValueError):  # no folder is named so
-        return False
+    return False
 
 
 @dataclass(frozen=True)
@@ -333,11 +332,9 @@ def _whole(number: float | None) -> int | None:
 
 
 def is_database(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(SQLITE)) == SQLITE
-    except OSError:
-        return False  # reading it as a report then says what is wrong
+    with suppress(OSError), path.open("rb") as file:
+        return file.read(len(SQLITE)) == SQLITE
+    return False  # reading it as a report then says what is wrong
 
 
 def database_reports(path: Path) -> Iterator[dict[str, Any]]:

@@ -4,6 +4,7 @@
 import json
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -41,12 +42,10 @@ class Known:
 def known(output: Path) -> list[Known]:
     found = []
     for path in loader.all_reports(output, missing_ok=True):
-        try:
+        with suppress(AnalysisError):
             data = loader.read_report(path)
-        except AnalysisError:
-            continue
-        info = data["session_info"]
-        found.append(Known(path, info["uuid"], loader.folders(info), loader.measured(data)))
+            info = data["session_info"]
+            found.append(Known(path, info["uuid"], loader.folders(info), loader.measured(data)))
     return found
 
 

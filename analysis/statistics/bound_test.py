@@ -124,7 +124,10 @@ def effective_numbers(cases: Sequence[Samples]) -> list[tuple[int, ...]]:
 
 def _undecided(case: Samples, worths: Sequence[int], cases: int, rate: float) -> Decision:
     word = "pair" if case.pairs else "job"
-    fewest = max(case.fewest, _needed(case, cases, rate))
+    needed = math.ceil(math.log2(cases / rate))
+    if case.base:
+        needed = next(n for n in range(1, MOST) if math.comb(2 * n, n) * rate >= cases)
+    fewest = max(case.fewest, needed)
     has = f"{case.count} {word}{'' if case.count == 1 else 's'}"
     among = f" among {cases} cases" if cases > 1 else ""
     if case.count >= fewest:
@@ -137,12 +140,6 @@ def _undecided(case: Samples, worths: Sequence[int], cases: int, rate: float) ->
             why = f"{has}: the bound is at their median, and more would not decide"
             return Decision("not decided yet", why)
     return Decision("not decided yet", f"{has}; {fewest} needed{among}", fewest)
-
-
-def _needed(case: Samples, cases: int, rate: float) -> int:
-    if not case.base:
-        return math.ceil(math.log2(cases / rate))
-    return next(n for n in range(1, MOST) if math.comb(2 * n, n) * rate >= cases)
 
 
 def _as_they_fall(case: Samples, worth: int, rate: float, fewest: int) -> int:

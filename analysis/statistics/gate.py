@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from . import exact
-from .interval import JOBS, PAIRS, Floats, shared_correlations
+from .interval import JOBS, LEVEL, PAIRS, Floats, shared_correlations
 from .pooled import Pooled, of_pairs, of_sessions, rank_test
 
 RATE = 0.05  # how often a gate over all cases may fail although nothing got slower
@@ -59,10 +59,10 @@ class Decision:
         return f"{self.outcome}: {self.why}" if self.why else self.outcome
 
 
-def overall(cases: Sequence[Evidence]) -> Pooled | None:
+def overall(cases: Sequence[Evidence], level: float = LEVEL) -> Pooled | None:
     """B over A over all cases, in pairs where there are any."""
     if found := [case.pairs for case in cases if case.pairs]:
-        return of_pairs(found)
+        return of_pairs(found, level)
     return of_sessions([(case.base, case.new) for case in cases])
 
 

@@ -95,15 +95,15 @@ def _counted(count: int, kind: Kind) -> str:
     return f"{count} {kind if count != 1 else kind[:-1]}"
 
 
-def of_median(values: Sequence[float], *, in_turn: bool = False, level: float = LEVEL) -> Interval:
+def of_median(values: Sequence[float], *, in_turn: bool = False) -> Interval:
     """The median of the distribution of `values`, oldest first. `in_turn`: each is a difference of
-    two alternating measurements, so free of drift. `level`: higher where it is one of many."""
+    two alternating measurements, so free of drift."""
     data = np.asarray(values, dtype=np.float64)
     if len(data) == 0 or not np.isfinite(data).all():
         raise ValueError(f"expected finite numbers, found {list(values)[:10]}")
     fewest = PAIRS if in_turn else JOBS
     worth = worth_of(data, in_turn=in_turn)
-    left = outside_one(int(worth + _ROUNDING), level) if len(data) >= fewest else None
+    left = outside_one(int(worth + _ROUNDING), LEVEL) if len(data) >= fewest else None
     low, high = (None, None) if left is None else _ends(np.sort(data), left, int(worth + _ROUNDING))
     return Interval(float(np.median(data)), low, high, "jobs", (len(data),), worth, fewest)
 
@@ -130,11 +130,7 @@ def of_ratios(
 
 
 def of_two(
-    base: Sequence[float],
-    new: Sequence[float],
-    fewest: int = JOBS,
-    kind: Kind = "sessions",
-    r: float | None = None,
+    base: Sequence[float], new: Sequence[float], fewest: int = JOBS, r: float | None = None
 ) -> Interval:
     """The ratio of new over base, over all pairs of two samples (Hodges and Lehmann), oldest first.
     `fewest` per side: less than JOBS if they are known to be uncorrelated. `r`: their lag-1
@@ -147,8 +143,8 @@ def of_two(
     n, m = (int(of + _ROUNDING) for of in worths)
     left = outside_two(n, m, LEVEL) if min(len(a), len(b)) >= fewest else None
     low, high = (None, None) if left is None else _ends(ratios, left, n * m)
-    counts = (len(a), len(b))
-    return Interval(float(np.median(ratios)), low, high, kind, counts, min(worths), fewest)
+    counts, middle = (len(a), len(b)), float(np.median(ratios))
+    return Interval(middle, low, high, "sessions", counts, min(worths), fewest)
 
 
 def worth_of(values: Floats, *, in_turn: bool = False) -> float:

@@ -13,7 +13,7 @@ from iogauge.common import json_file, schemas
 from iogauge.common.files import write_whole
 from iogauge.common.text import plain_all
 
-from ..errors import StoreError
+from ..errors import StoreError, reraised
 from .database import Where
 
 FOLDER = "baselines"
@@ -66,7 +66,7 @@ def remove(store: Path, name: str) -> None:
 
 
 def _read(path: Path) -> Baseline:
-    try:
+    with reraised((json_file.Unreadable, ValueError), StoreError, f"{path}: expected a baseline: "):
         data = plain_all(json_file.read(path, "baseline"))
         if isinstance(data, dict) and data.get("schema") != SCHEMA:
             raise ValueError(f"schema {data.get('schema')!r}, expected {SCHEMA!r}")
@@ -76,6 +76,4 @@ def _read(path: Path) -> Baseline:
         found = Baseline(tuple(data["where"]), name=path.stem, **words)
         if found.moment.tzinfo is not None:
             raise ValueError("since: expected a time in UTC without a zone")
-    except (json_file.Unreadable, ValueError) as error:
-        raise StoreError(f"{path}: expected a baseline: {error}") from None
-    return found
+        return found

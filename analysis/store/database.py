@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from iogauge.common import json_file
 from iogauge.common.files import write_whole
 
-from ..errors import NothingFoundError, StoreError, UsageError
-from . import files, months, versions, words
+from ..errors import NothingFoundError, StoreError, UsageError, reraised
+from . import files, months, words
 from .files import RECORDS, Bad
 
 if TYPE_CHECKING:
@@ -120,10 +120,9 @@ def check(store: Path) -> None:
     if not mark.exists():
         how = "make one with: iogauge store add"
         raise StoreError(f"{store}: expected a store, found no {MARK}; {how}")
-    try:
+    unusable = (json_file.Unreadable, AttributeError)
+    with reraised(unusable, StoreError, f"{mark}: expected the store's version: "):
         found = json_file.read(mark).get("schema")
-    except (json_file.Unreadable, AttributeError) as error:
-        raise StoreError(f"{mark}: expected the store's version: {error}") from None
     if found != VERSION:
         raise StoreError(f"{mark}: schema {found!r} is unknown, this reads {VERSION!r}")
 
@@ -299,8 +298,8 @@ class Where:
         if key in SCHEMA:
             marks = ", ".join("?" for _ in wanted)
             return self.also(f'CAST("{key}" AS VARCHAR) IN ({marks})', *wanted)
-        if key in versions.names():
-            return self.also(*versions.condition(key, wanted))
+        if key in words.libraries():
+            return self.also(*words.version(key, wanted))
         one = "|".join(re.escape(value) for value in wanted)
         return self.also("regexp_matches(variant, ?)", rf"(^|, ){re.escape(key)}=({one})(,|$)")
 

@@ -13,6 +13,7 @@ import stat
 import time
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,11 +84,9 @@ def remove_remains(store: Path) -> None:
     folders = [path for name in (RECORDS, MONTHS) for path in (store / name).glob("*/*")]
     for folder in (store, store / SUMS, *folders):
         for path in folder.glob(".*.part"):
-            try:
+            with suppress(OSError):  # in use by another, or gone
                 if time.time() - path.lstat().st_mtime > STALE:
                     path.unlink()
-            except OSError:
-                continue  # in use by another, or gone
 
 
 def in_words(store: Path, bad: Sequence[Bad]) -> str:

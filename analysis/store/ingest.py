@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from iogauge.common.paths import below
 from iogauge.common.text import folder_name
 
-from ..errors import StoreError
+from ..errors import StoreError, reraised
 from ..session.loader import load_session
 from ..session.model import CEILINGS, DIRECTIONS, LATENCY, Run, Session
 from . import database as store
@@ -116,10 +117,7 @@ _OF_RESULT = ("program", "kernel", "fs_type", "nodes", "fsync", "buffer", "cache
 
 def _path(path: Path | None, folder: Path) -> str:
     """Relative to the store's parent where it is below it: both are moved and copied together."""
-    if path is None:
-        return ""
-    real = path.resolve()
-    return str(real.relative_to(folder.parent) if real.is_relative_to(folder.parent) else real)
+    return str(below(folder.parent, path.resolve())) if path else ""
 
 
 def _values(one: Run) -> Iterator[tuple[str, str, int | None, float]]:
@@ -160,10 +158,9 @@ def _put(
     connection: duckdb.DuckDBPyConnection, session: Session, folder: Path, say: Say
 ) -> tuple[Path, str]:
     """Write the session's file unless the stored one is the same or holds more."""
-    try:  # both come from the report, which may hold anything
+    # both come from the report, which may hold anything
+    with reraised(ValueError, StoreError, f"{session.report}: "):
         system, name = map(folder_name, (session.runs[0].system, session.uuid))
-    except ValueError as error:
-        raise StoreError(f"{session.report}: {error}") from None
     place = folder / store.RECORDS / f"system={system}" / f"month={session.started:%Y-%m}"
     path = place / f"{name}.parquet"
     with tempfile.TemporaryDirectory() as part:

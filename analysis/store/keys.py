@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from iogauge.common.text import nearest
 
 from ..errors import UsageError
-from . import versions, words
+from . import words
 from .database import SCHEMA
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def check(
     more: Sequence[str] = (),
 ) -> None:
     """Raises UsageError for a key that no run can have; `more`: further keys of `option`."""
-    fixed = [*more, *SCHEMA, *words.CONDITIONS, *versions.names()]
+    fixed = [*more, *SCHEMA, *words.CONDITIONS, *words.libraries()]
     unknown = [key for key in keys if key not in fixed]
     if not unknown:
         return

@@ -8,7 +8,7 @@ from iogauge.common import json_file
 from iogauge.common.run_folder import LEDGER, TRACE
 from iogauge.common.text import plain_all
 
-from ..errors import MalformedDocumentError
+from ..errors import MalformedDocumentError, reraised
 
 # Ledger keys that the store leaves out: counts of access sizes, bytes of files that are not the
 # run's own, and hints.
@@ -62,10 +62,9 @@ def _read(folder: Path | None) -> dict[str, Any]:
     path = ledger(folder)
     if path is None:
         return {}
-    try:
+    expected = f"{path}: expected a ledger in JSON: "
+    with reraised(json_file.Unreadable, MalformedDocumentError, expected):
         data = plain_all(json_file.read(path, "ledger"))
-    except json_file.Unreadable as error:
-        raise MalformedDocumentError(f"{path}: expected a ledger in JSON: {error}") from None
     if not isinstance(data, dict):
         raise MalformedDocumentError(f"{path}: expected an object, found {type(data).__name__}")
     for key, right, kind in (("verdict", "a text", str), ("reasons", "a list", list)):

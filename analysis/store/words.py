@@ -6,7 +6,9 @@ from collections.abc import Callable
 from datetime import date
 from typing import Any
 
-from ..errors import UsageError
+from iogauge.common import tables
+
+from ..errors import UsageError, reraised
 
 CALL = "concat(method, CASE WHEN mode = '' THEN '' ELSE ':' END, mode)"
 
@@ -17,10 +19,8 @@ def _date(word: str) -> tuple[str, list[Any]]:
     if not match:
         raise UsageError(f"{word}: expected a date as 2026-11-20, or 2026-11-01..2026-11-20")
     for text in filter(None, match.groups()):
-        try:
+        with reraised(ValueError, UsageError, f"{word}: expected a date: "):
             date.fromisoformat(text)
-        except ValueError as error:
-            raise UsageError(f"{word}: expected a date: {error}") from None
     day = "CAST(started AS DATE)"
     return f"{day} BETWEEN CAST(? AS DATE) AND CAST(? AS DATE)", [match[1], match[2] or match[1]]
 
@@ -41,3 +41,15 @@ CONDITIONS: dict[str, Callable[[str], tuple[str, list[Any]]]] = {
     "method": _method,
     "hints": _hints,
 }
+
+
+def libraries() -> tuple[str, ...]:
+    """Versions as keys. The column `libraries` has them as `hdf5 1.10.8, mpi Open MPI v4.1.4`."""
+    return ("mpi", *(row[0] for row in tables.rows("libraries.def", "IO_LIBRARY")))
+
+
+def version(key: str, wanted: list[str]) -> tuple[str, str]:
+    """Runs with these versions. `4.1` matches each 4.1.x, `Open MPI` every one."""
+    one = "|".join(re.escape(word) for word in wanted)
+    of_library = rf"(?i)(^|, ){re.escape(key)} ([^,]*[ v])?({one})($|[ .,])"
+    return "regexp_matches(libraries, ?)", of_library

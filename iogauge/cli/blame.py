@@ -73,10 +73,8 @@ def _wrong(args: argparse.Namespace, found: races.Blame) -> races.WrongByte | No
     )
     if document is None:
         return None
-    try:
+    with errors.reraised(json_file.Unreadable, errors.NothingFoundError, f"{document}: "):
         return races.of_document(found, json_file.read(document))
-    except json_file.Unreadable as error:
-        raise errors.NothingFoundError(f"{document}: {error}") from None
 
 
 def row(found: races.Blame, i: int) -> dict[str, Any]:

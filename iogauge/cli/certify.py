@@ -6,7 +6,13 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, NothingFoundError, UsageError
+from iogauge.analysis.errors import (
+    EXIT_NOT_VERIFIED,
+    EXIT_OK,
+    NothingFoundError,
+    UsageError,
+    reraised,
+)
 from iogauge.analysis.judge import certificate
 from iogauge.analysis.pages import certificate_text
 from iogauge.common import json_file
@@ -133,7 +139,5 @@ def load(path: Path) -> certificate.Certificate:
     """The certificate of a folder of runs, or of a stored file."""
     if path.is_dir():
         return certificate.judge(path)
-    try:
+    with reraised(json_file.Unreadable, NothingFoundError, f"{path}: "):
         return certificate.parse(json_file.read(path, "certificate"))
-    except json_file.Unreadable as error:
-        raise NothingFoundError(f"{path}: {error}") from None

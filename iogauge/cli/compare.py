@@ -16,6 +16,7 @@ from iogauge.analysis.errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK, Usage
 from iogauge.analysis.judge.selection import WAYS, interrupted
 from iogauge.analysis.store import keys
 from iogauge.common import progress
+from iogauge.common.text import counted
 
 from . import formats, options
 
@@ -146,10 +147,8 @@ def _show(args: argparse.Namespace, found: compare_runs.Compared) -> list[Row]:
     counts = ", ".join(f"{len(of)} {word}" for word, of in outcomes.items())
     note = f"single results: {counts}{'' if len(shown) == len(rows) else '; --all shows them'}"
     lacks = Counter(str(row["lacks"]) for row in shown if row.get("lacks"))
-    open_ = [
-        f"not decided yet, {count} case{'s' if count > 1 else ''}: {why}"
-        for why, count in lacks.most_common(REASONS)
-    ]
+    often = lacks.most_common(REASONS)
+    open_ = [f"not decided yet, {counted(count, 'case')}: {why}" for why, count in often]
     note = "\n".join([*open_, note])
     print()
     if shown:

@@ -5,7 +5,7 @@ import argparse
 from dataclasses import asdict
 from datetime import datetime, timezone
 
-from iogauge.analysis.errors import EXIT_OK, NothingFoundError, UsageError
+from iogauge.analysis.errors import EXIT_OK, NothingFoundError, UsageError, reraised
 from iogauge.analysis.store import baselines
 from iogauge.analysis.store import database as store
 from iogauge.common import user
@@ -73,10 +73,8 @@ def _time(text: str | None) -> str:
     """A day means its end."""
     if not text:
         return ""
-    try:
+    with reraised(ValueError, UsageError, f"--since {text}: expected a date as 2026-11-20: "):
         found = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise UsageError(f"--since {text}: expected a date as 2026-11-20: {error}") from None
     if found.tzinfo is not None:
         raise UsageError(f"--since {text}: expected UTC without a zone")
     return f"{text}T23:59:59" if len(text) == len("2026-11-20") else text

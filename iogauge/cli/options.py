@@ -217,8 +217,7 @@ def need(path: Path | None, expected: str) -> None:
 
 def shown(path: Path) -> Path:
     """The path, relative if it is below the current folder."""
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
+    return paths.below(Path.cwd(), path)
 
 
 def say_written(path: Path) -> None:

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`report`: a session as a page, with its history from the store."""
 
-from __future__ import annotations
-
 import argparse
 import functools
 from collections.abc import Sequence

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from iogauge.analysis.errors import EXIT_OK
-from iogauge.common.paths import ENVIRONMENTS, ROOT
+from iogauge.common.paths import ENVIRONMENTS, ROOT, below
 from iogauge.measure import stacks
 from reframe_tests.machine import spack
 
@@ -193,7 +193,7 @@ def run_check(args: argparse.Namespace) -> int:
         options.say(f"skipped: {why}")
         folders = []
     for folder in folders:
-        name = folder.relative_to(ROOT) if folder.is_relative_to(ROOT) else folder
+        name = below(ROOT, folder)
         try:
             reason = not_made(folder)
         except Wrong:

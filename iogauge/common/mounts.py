@@ -3,6 +3,8 @@
 
 from pathlib import Path
 
+from .files import text_of
+
 UNKNOWN = {"type": "unknown", "mount": "", "device": "", "options": ""}
 
 # File systems in memory, with no disk behind the page cache.
@@ -12,17 +14,13 @@ IN_MEMORY = ("tmpfs", "ramfs")
 def mount_of(path: Path, mounts: str | None = None) -> dict[str, str]:
     """`type`, `mount`, `device` and `options` of the file system that holds `path`, or its nearest
     parent that exists. `mounts`: the text of /proc/mounts. `UNKNOWN` if that is unreadable."""
-    if mounts is None:
-        try:
-            mounts = Path("/proc/mounts").read_text()
-        except OSError:
-            return UNKNOWN
     while not path.exists() and path != path.parent:
         path = path.parent
     place = path.resolve()
     above = {str(place), *map(str, place.parents)}
     best = UNKNOWN
-    for line in mounts.splitlines():
+    text = text_of(Path("/proc/mounts")) if mounts is None else mounts
+    for line in text.splitlines():
         device, mount, kind, options = (plain(word) for word in line.split()[:4])
         # The deepest mount point wins; of two on one point, the later.
         if mount in above and len(mount) >= len(best["mount"]):

@@ -66,6 +66,11 @@ def own(name: str) -> Path:
     return (ROOT if is_checkout() else Path.cwd()) / name
 
 
+def below(folder: Path, path: Path) -> Path:
+    """The path, relative if it is below the folder."""
+    return path.relative_to(folder) if path.is_relative_to(folder) else path
+
+
 def pass_on() -> None:
     """To ReFrame, which reads an installed site file in another folder than this one."""
     for name in ("references", "templates"):

@@ -12,6 +12,8 @@ from collections.abc import Callable, Collection
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+from .files import text_of
+
 PROC = Path("/proc")
 MACHINE = Path("/etc/machine-id")
 NO_MACHINE = hashlib.sha256(b"").hexdigest()[:12]
@@ -23,17 +25,12 @@ WORDS = 5  # host/machine, number, beginning, boot, space of numbers
 
 def _stat(process: int | str) -> list[str]:
     """The fields after the name: state, parent, group, session, ...; empty without the process."""
-    with suppress(OSError):
-        text = (PROC / str(process) / "stat").read_text(errors="replace")
-        return text.rpartition(")")[2].split()
-    return []
+    return text_of(PROC / str(process) / "stat").rpartition(")")[2].split()
 
 
 def waiting_signals(process: int) -> set[int]:
     """Those that it has got but blocks; none if the system does not say."""
-    text = ""
-    with suppress(OSError):
-        text = (PROC / str(process) / "status").read_text(errors="replace")
+    text = text_of(PROC / str(process) / "status")
     found = re.search(r"^ShdPnd:\s*(\w+)", text, re.MULTILINE)
     mask = int(found[1], 16) if found else 0
     return {number for number in signal.valid_signals() if mask >> (number - 1) & 1}
@@ -146,15 +143,10 @@ def _environment(entry: Path) -> bytes:
 
 def _host() -> str:
     """With a hash of the machine's identity, which systemd wants kept secret: names repeat."""
-    try:
-        found = re.findall(r"^[0-9a-f]{32}$", MACHINE.read_text(), re.MULTILINE)
-    except OSError:
-        found = []
+    found = re.findall(r"^[0-9a-f]{32}$", text_of(MACHINE), re.MULTILINE)
     lines = "".join(f"{one}\n" for one in found).encode()
     return f"{socket.gethostname()}/{hashlib.sha256(lines).hexdigest()[:12]}"
 
 
 def _boot() -> str:
-    with suppress(OSError):
-        return BOOT.read_text().strip()
-    return ""
+    return text_of(BOOT).strip()

@@ -53,7 +53,6 @@ def build_error(folder: Path) -> str:
 def is_session(name: str) -> bool:
     """Whether a folder's name begins with a valid time."""
     match = SESSION.fullmatch(name)
-    try:
+    with suppress(ValueError):
         return match is not None and bool(datetime.strptime(match[1], BEGAN))
-    except ValueError:
-        return False
+    return False

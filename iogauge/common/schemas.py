@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import reprlib
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,10 +32,10 @@ def problem(data: Any, schema: Path) -> str:
 
 def is_right(data: Any, schema: Path) -> bool:
     """The quick check, in a hundredth of the time; False also if only the slow check can tell."""
-    try:
+    # Not installed yet, or a number is too large for it.
+    with suppress(ImportError, OverflowError, TypeError, ValueError):
         return bool(quick_validator(schema).is_valid(data))
-    except (ImportError, OverflowError, TypeError, ValueError):
-        return False  # not installed yet, or a number is too large for it
+    return False
 
 
 @functools.cache

@@ -104,6 +104,11 @@ def percent(value: float, decimals: int = 0) -> str:
     return f"{100 * value:.{decimals}f} %"
 
 
+def counted(count: int, word: str) -> str:
+    """`1 case`, `3 cases`."""
+    return f"{count} {word}{'s' * (count != 1)}"
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """The most similar known word; empty if none is similar."""
     return next(iter(difflib.get_close_matches(word, list(known), 1)), "")

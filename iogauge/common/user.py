@@ -4,14 +4,14 @@
 import getpass
 import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 
 def name() -> str:
-    try:
+    with suppress(KeyError, OSError):
         return getpass.getuser()
-    except (KeyError, OSError):
-        return str(os.getuid())
+    return str(os.getuid())
 
 
 def make_known() -> None:

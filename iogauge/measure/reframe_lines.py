@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from iogauge.common import json_file
+from iogauge.common.paths import below
 from iogauge.common.progress import Bar
 from iogauge.common.run_folder import CASE, STDERR, build_error
 from iogauge.common.text import one_line
@@ -84,7 +85,6 @@ def _why(stage: str, folder: Path) -> str:
     except (json_file.Unreadable, KeyError, TypeError):
         why = build_error(folder)
     logs = [path for path in (folder / STDERR, folder / "rfm_build.err") if path.is_file()]
-    log = next(iter(logs), folder)
-    shown = log.relative_to(Path.cwd()) if log.is_relative_to(Path.cwd()) else log
+    shown = below(Path.cwd(), next(iter(logs), folder))
     why = str(why or stage).removeprefix("sanity error: ")
     return f"{one_line(why, 160)}\n  log: {shown}"

@@ -73,12 +73,10 @@ def _given(words: Sequence[str], option: str) -> str | None:
 
 def end_with(parent: int | None) -> None:
     """SIGTERM for this process when its parent is gone. `parent`: as `make` gave it."""
-    try:
+    with suppress(OSError, AttributeError):  # not Linux
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    except (OSError, AttributeError):
-        return  # not Linux
-    if parent and parent not in processes.ancestors(os.getpid()):
-        raise SystemExit(128 + signal.SIGTERM)
+        if parent and parent not in processes.ancestors(os.getpid()):
+            raise SystemExit(128 + signal.SIGTERM)
 
 
 def _begin(guard: Guard) -> None:

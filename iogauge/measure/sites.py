@@ -4,6 +4,7 @@
 import re
 import runpy
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,13 +35,10 @@ def load(path: Path) -> dict[str, Any]:
 
 def runs_here(path: Path) -> bool:
     """Whether jobs run on this machine, without a batch system. ReFrame reports load errors."""
-    try:
-        systems = load(path)["systems"]
-    except Exception:
-        return False
-    return any(
-        str(part["scheduler"]).startswith("local") for one in systems for part in one["partitions"]
-    )
+    with suppress(Exception):
+        parts = [part for one in load(path)["systems"] for part in one["partitions"]]
+        return any(str(part["scheduler"]).startswith("local") for part in parts)
+    return False
 
 
 def local_file_systems() -> dict[str, dict[str, Any]]:

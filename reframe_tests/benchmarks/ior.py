@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,11 +72,10 @@ APIS = re.compile(r"API for I/O \[([^\]]*)\]")
 
 def output_of(*command: str) -> str:
     """What a command prints on stdout; nothing if it cannot be run or takes half a minute."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout
+    with suppress(OSError, subprocess.TimeoutExpired):
+        how: dict[str, Any] = {"capture_output": True, "text": True, "timeout": 30}
+        return str(subprocess.run(command, check=False, **how).stdout)
+    return ""
 
 
 @functools.cache
@@ -191,10 +191,9 @@ class Ior(IoBenchmark):
     @staticmethod
     def measured_ceilings(path: Path) -> tuple[dict[str, Any], ...]:
         """The samples of the run for the ceilings; none if it failed (then the job did too)."""
-        try:
+        with suppress(Wrong, KeyError):
             return tuple(load(path)["samples"])
-        except (Wrong, KeyError):
-            return ()
+        return ()
 
 
 @benchmark

@@ -14,6 +14,7 @@ from typing import Any
 from iogauge.analysis.checks.result_file import Wrong
 from iogauge.common import json_file
 from iogauge.common.document import SCHEMA
+from iogauge.common.files import text_of
 from iogauge.common.hints import sort_hints
 from iogauge.common.mounts import IN_MEMORY
 from iogauge.common.run_folder import DOCUMENT
@@ -237,9 +238,5 @@ def _error_document(stdout: str, asked: Asked) -> dict[str, Any]:
 
 def convert_files(folder: Path, stdout: Path, asked: Asked) -> None:
     """`result.json` in `folder` from `ior.json` and, if it is there, `ceilings.json`."""
-    try:
-        summary = (folder / "ior.json").read_text()
-    except OSError:
-        summary = ""
-    document = convert(summary, stdout.read_text(errors="replace"), asked)
+    document = convert(text_of(folder / "ior.json"), stdout.read_text(errors="replace"), asked)
     (folder / DOCUMENT).write_text(json.dumps(document, indent=1) + "\n")

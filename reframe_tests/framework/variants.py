@@ -6,6 +6,7 @@ import functools
 import re
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -33,10 +34,9 @@ def values_of(words: list[str], short: str, long: str) -> list[str]:
     values = [word for option, word in pairwise(words) if option in (short, long)]
     joined = (re.match(rf"(?:{short}(?!-)|{long}=)(.+)", word) for word in words)
     values += [found[1] for found in joined if found]
-    try:
+    with suppress(re.error):
         return [re.compile(value).pattern for value in values]
-    except re.error:
-        return []
+    return []
 
 
 def can_be_told(tag: str) -> bool:

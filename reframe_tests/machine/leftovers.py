@@ -10,7 +10,7 @@ import secrets
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from iogauge.common import processes
@@ -20,7 +20,7 @@ MARKER = ".iogauge-run"
 FOLDER = re.compile(r"iogauge\.([A-Za-z0-9]{8}|[\w.-]+\.\d+\.\d{9,})", re.ASCII)
 MIB = 2**20
 DEPTH = 64  # of folders; no pattern creates more than two
-OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 @contextmanager
@@ -35,30 +35,30 @@ def own_folder(place: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@contextmanager
+def _opened(name: str | Path, how: int, within: int | None = None) -> Iterator[int]:
+    handle = os.open(name, how | os.O_CLOEXEC, dir_fd=within)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
 def remove(place: Path) -> list[str]:
     """Remove what dead jobs left; a line for each, and for each whose owner is unknown here."""
     said = []
-    try:
-        root = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError:
-        return []
-    try:
-        with os.scandir(root) as entries:
-            names = sorted(entry.name for entry in entries if FOLDER.fullmatch(entry.name))
-        for name in names:
-            said += _look(root, place, name)
-    except OSError:
-        pass  # not readable
-    finally:
-        os.close(root)
+    with (
+        suppress(OSError),
+        _opened(place, os.O_RDONLY | os.O_DIRECTORY) as root,
+        os.scandir(root) as entries,
+    ):
+        for name in sorted(entry.name for entry in entries if FOLDER.fullmatch(entry.name)):
+            with suppress(OSError), _opened(name, OPEN | os.O_DIRECTORY, root) as folder:
+                said += _look(folder, root, place / name)  # else a link, or another user's
     return said
 
 
-def _look(root: int, place: Path, name: str) -> list[str]:
-    try:
-        folder = os.open(name, OPEN | os.O_DIRECTORY, dir_fd=root)
-    except OSError:
-        return []  # a link, a file, another user's, or gone
+def _look(folder: int, root: int, path: Path) -> list[str]:
     try:
         about = os.fstat(folder)
         owner = _owner(folder) if about.st_uid == os.getuid() else ""
@@ -69,33 +69,22 @@ def _look(root: int, place: Path, name: str) -> list[str]:
         if gone is None:
             job = f", job {words[-1]}," if words[-1] != "-" else ""
             whose = f"process {words[1]}{job} of {words[0].partition('/')[0]}"
-            return [f"{place / name}: of {whose}, which may be alive: remove it if that is over"]
+            return [f"{path}: of {whose}, which may be alive: remove it if that is over"]
         size = _empty(folder, about.st_dev, DEPTH)
         os.unlink(MARKER, dir_fd=folder)
-        os.rmdir(name, dir_fd=root)
+        os.rmdir(path.name, dir_fd=root)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
-        return [f"{place / name}: left by a killed job, and cannot be removed: {why}"]
-    finally:
-        os.close(folder)
-    return [f"removed {place / name}: {size / MIB:.1f} MiB that a killed job left there"]
+        return [f"{path}: left by a killed job, and cannot be removed: {why}"]
+    return [f"removed {path}: {size / MIB:.1f} MiB that a killed job left there"]
 
 
 def _owner(folder: int) -> str:
     """The marker's words; empty if no script of ours wrote one."""
-    try:
-        marker = os.open(MARKER, OPEN, dir_fd=folder)
-    except OSError:
-        return ""
-    try:
-        if not stat.S_ISREG(os.fstat(marker).st_mode):
-            return ""
-        text = os.read(marker, 1000).decode("ascii")
-    except (OSError, ValueError):
-        return ""
-    finally:
-        os.close(marker)
-    words = text.split()
+    words: list[str] = []
+    with suppress(OSError, ValueError), _opened(MARKER, OPEN, folder) as marker:
+        if stat.S_ISREG(os.fstat(marker).st_mode):
+            words = os.read(marker, 1000).decode("ascii").split()
     right = len(words) == processes.WORDS + 1 and words[1].isdecimal()
     return " ".join(words) if right and all(word.isprintable() for word in words) else ""
 
@@ -111,13 +100,10 @@ def _empty(folder: int, device: int, depth: int) -> int:
         for entry in list(entries):
             about = entry.stat(follow_symlinks=False)
             if stat.S_ISDIR(about.st_mode):
-                inner = os.open(entry.name, OPEN | os.O_DIRECTORY, dir_fd=folder)
-                try:
+                with _opened(entry.name, OPEN | os.O_DIRECTORY, folder) as inner:
                     if os.fstat(inner).st_dev != device:
                         raise ValueError(f"{entry.name} is another file system")
                     size += _empty(inner, device, depth - 1)
-                finally:
-                    os.close(inner)
                 os.rmdir(entry.name, dir_fd=folder)
             elif depth < DEPTH or entry.name != MARKER:
                 size += about.st_size

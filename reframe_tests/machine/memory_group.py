@@ -6,6 +6,8 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
+from iogauge.common.files import text_of
+
 
 @dataclass(frozen=True)
 class Groups:
@@ -27,16 +29,10 @@ def find_groups(mounts: str | None = None) -> Groups | str:
         if kind == "cgroup" and "memory" in options.split(","):
             return _writable(Groups(Path(mount), "memory.limit_in_bytes"))
     for _, mount, kind, _ in rows:
-        if kind == "cgroup2" and "memory" in _words(Path(mount) / "cgroup.subtree_control"):
+        controllers = text_of(Path(mount) / "cgroup.subtree_control").split()
+        if kind == "cgroup2" and "memory" in controllers:
             return _writable(Groups(Path(mount), "memory.max"))
     return "no mounted control group hands on its memory controller"
-
-
-def _words(path: Path) -> list[str]:
-    try:
-        return path.read_text().split()
-    except OSError:
-        return []
 
 
 def _writable(groups: Groups) -> Groups | str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from iogauge.common import json_file
 from iogauge.common.files import write_whole
-from iogauge.common.paths import ENVIRONMENTS, ROOT, SPACK_STATE
+from iogauge.common.paths import ENVIRONMENTS, ROOT, SPACK_STATE, below
 from iogauge.common.tables import libraries
 
 OLDEST = (0, 22)
@@ -132,7 +132,7 @@ def activation_file(variant: str) -> Path:
 
 
 def command(folder: Path) -> str:
-    where = folder.relative_to(ROOT) if folder.is_relative_to(ROOT) else folder
+    where = below(ROOT, folder)
     return f"spack -e {where}" if where == folder else f"spack -e ./{where}"
 
 

@@ -8,6 +8,7 @@ import inspect
 import os
 import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -115,13 +116,10 @@ def folders() -> dict[str, str]:
 def cores() -> int:
     """The cores that this process may use: affinity, and a container's CPU quota (cgroup v2)."""
     usable = len(os.sched_getaffinity(0))
-    try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
-    except (OSError, ValueError):
-        return usable
-    if quota == "max":
-        return usable
-    return max(1, min(usable, int(quota) // int(period)))
+    with suppress(OSError, ValueError):  # without a quota it is `max`
+        quota, period = map(int, Path("/sys/fs/cgroup/cpu.max").read_text().split())
+        return max(1, min(usable, quota // period))
+    return usable
 
 
 def file_system(path: Path | str, note: str = "", kind: str = "", **more: Any) -> dict[str, Any]:

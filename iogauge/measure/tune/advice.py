@@ -4,6 +4,7 @@
 import json
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -17,6 +18,7 @@ from iogauge.common import json_file, tables
 from iogauge.common.files import write_whole
 from iogauge.common.hints import sort_hints
 from iogauge.common.run_folder import DOCUMENT
+from iogauge.common.text import counted
 from iogauge.measure.tune.space import CALL, Space, text
 from iogauge.measure.tune.trials import Session, Trial, split
 
@@ -113,17 +115,14 @@ class Advice:
         nodes, processes = system.get("nodes", 1), system.get("processes", 1)
         return (
             f"{payload / MIB:.1f} MiB per dump, {payload / max(processes, 1) / MIB:.1f} MiB per "
-            f"process, {processes} processes on {nodes} node{'s' if nodes != 1 else ''}; no other "
-            "sizes"
+            f"process, {processes} processes on {counted(nodes, 'node')}; no other sizes"
         )
 
     def document(self, arm: Config) -> dict[str, Any]:
         for trial in reversed(self.trials(arm)):
-            try:
+            with suppress(json_file.Unreadable):
                 found = json_file.read(self.session.keep(trial.number) / DOCUMENT)
-            except json_file.Unreadable:
-                continue
-            return dict(found) if isinstance(found, dict) else {}
+                return dict(found) if isinstance(found, dict) else {}
         return {}
 
     def lacks(self) -> str:

@@ -7,6 +7,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
+from iogauge.common.files import text_of
 from reframe_tests.jobs import registry
 from reframe_tests.jobs.schedulers.command import CommandScheduler, NotUnderstood, both
 
@@ -43,10 +44,7 @@ class CobaltScheduler(CommandScheduler):
         raise NotUnderstood(f"qstat: neither the job nor its end in {both(done)}")
 
     def note_the_end(self, job: Any) -> None:
-        try:
-            # The template's `--debuglog`.
-            log = (Path(job.workdir) / f"{job.name}.cobaltlog").read_text(errors="replace")
-        except OSError:
-            return  # the script's own exit_status remains
+        # The template's `--debuglog`; without it the script's own exit_status remains.
+        log = text_of(Path(job.workdir) / f"{job.name}.cobaltlog")
         if match := EXIT_CODE.search(log):
             job._exitcode = int(match[1])

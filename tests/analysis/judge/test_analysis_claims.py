@@ -18,7 +18,7 @@ from iogauge.analysis.judge import claims, selection
 from iogauge.analysis.judge.claim_criteria import KINDS, published
 from iogauge.analysis.pages import claim_text
 from iogauge.analysis.store import database as store
-from iogauge.analysis.store import versions
+from iogauge.analysis.store import words
 from iogauge.analysis.store.ingest import ingest
 from iogauge.cli import formats
 from tests import analysis_made as made
@@ -312,7 +312,7 @@ def test_every_claim_on_an_empty_hand(tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
-OF_ANY_NAME = {"pattern", "method", "test", "fs_type", "processes", "system", *versions.names()}
+OF_ANY_NAME = {"pattern", "method", "test", "fs_type", "processes", "system", *words.libraries()}
 
 
 def _asks(side: dict[str, Any], name: str) -> bool:
