@@ -109,7 +109,6 @@ class Facts:
 
 
 def facts(document: dict[str, Any], traced: Traced | None, peaks: Peaks) -> list[Facts]:
-    """For each direction measured. `peaks`: of the run's session, if known."""
     found = []
     asked = slow.questions(document, traced)
     for direction in DIRECTIONS:
@@ -375,7 +374,6 @@ class Loaded:
     note: str
 
     def causes(self, peaks: Peaks) -> list[tuple[Facts, list[Cause]]]:
-        """The causes of each direction, in the order of `causes`."""
         reasons = self.trace.judgement.reasons if self.trace else ()
         found = facts(self.document, self.trace, peaks)
         return [(one, causes(one, reasons)) for one in found]

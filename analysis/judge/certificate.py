@@ -322,6 +322,5 @@ def _promised(stack: StackRuns, fault: Fault) -> bool:
 
 
 def dump(certificate: Certificate) -> str:
-    """JSON, with one line for each setting and each failure."""
     text = json.dumps({"schema": SCHEMA, **asdict(certificate)}, indent=1)
     return re.sub(r"\n(?: {5,}| {4}(?=[]}]))", " ", text) + "\n"

@@ -112,8 +112,6 @@ def _number(file: YamlFile, where: list[Any], group: dict[str, Any], row: list[A
 
 @dataclass(frozen=True)
 class Expected:
-    """A site's expectation for one performance variable of one case."""
-
     value: float
     low: float
     high: float

@@ -45,7 +45,6 @@ class Remedy:
 
 
 def run_of(folder: Path, document: dict[str, Any]) -> Run:
-    """From the run's case.json, its folder's name and its document."""
     asked = document["asked"]
     case = (case_file.read(folder) or {}).get("case", {})
     parts = folder.resolve().parts

@@ -63,7 +63,6 @@ def session_condition(connection: duckdb.DuckDBPyConnection, word: str) -> tuple
 
 
 def sessions_named(connection: duckdb.DuckDBPyConnection, word: str) -> str:
-    """`session=last` of --where with the session's name."""
     key, _, value = word.partition("=")
     if key != "session" or not value:
         return word

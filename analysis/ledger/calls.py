@@ -53,7 +53,6 @@ def quantiles(seconds: NDArray[np.float64]) -> dict[str, float]:
 
 
 def by_phase(found: Singly) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Of each phase and call, with the process that spent the most time in them."""
     each = sorted(times(found, "phase", "call", "process"), key=lambda one: one["seconds"])
     slowest = {(one["phase"], one["call"]): one for one in each}
     return [(one, slowest[one["phase"], one["call"]]) for one in times(found, "phase", "call")]

@@ -45,7 +45,6 @@ class Layer:
 
     @property
     def slowest(self) -> tuple[int, float] | None:
-        """A process and its seconds; None if the log has none per process."""
         if not self.ranks:
             return None
         rank = max(self.ranks, key=lambda one: self.ranks[one])

@@ -79,7 +79,6 @@ def seconds(traces: Sequence[Trace]) -> float:
 
 
 def timeline(traces: Sequence[Trace]) -> Picture:
-    """Each access as a bar in the line of its process, writes above reads."""
     whole = seconds(traces)
     processes = max(trace.processes for trace in traces)
     shown = np.unique(np.linspace(0, processes - 1, min(processes, MOST_PROCESSES)).astype(int))
@@ -96,7 +95,6 @@ def timeline(traces: Sequence[Trace]) -> Picture:
 
 
 def lines(shown: Sequence[int]) -> tuple[int, list[Tick]]:
-    """Of these processes: the height of a picture, and those with a label."""
     labels = [((i + 0.5) * 100 / len(shown), f"{rank}") for i, rank in enumerate(shown)]
     height = max(LEAST_HEIGHT, min(MOST_HEIGHT, ROW * len(shown)))
     return height, labels[:: math.ceil(len(labels) * 12 / height)]  # a label takes 12 pixels

@@ -79,7 +79,6 @@ def bars(table: Table) -> list[Datum]:
 
 
 def figure(table: Table) -> dict[str, Any] | None:
-    """Groups of panels of bars; None if nothing was measured."""
     data = bars(table)
     if not data:
         return None
@@ -127,7 +126,6 @@ def _says(bar: Datum) -> str:
 
 
 def picture(table: Table) -> str | None:
-    """The figure as one SVG, for slides; None if nothing was measured."""
     found = figure(table)
     if found is None:
         return None

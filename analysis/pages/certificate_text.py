@@ -30,7 +30,6 @@ def short(certificate: Certificate) -> str:
 
 
 def faults(certificate: Certificate) -> str:
-    """The most frequent failures of each stack, with the command that reproduces each."""
     return "\n".join(
         f"{stack.name}: {_fault_line(fault)}\n    {fault.smallest.get('command', '')}"
         for stack in certificate.stacks
@@ -132,7 +131,6 @@ def _instead(fault: Fault) -> str:
 
 
 def _alike(faults: Sequence[Fault]) -> list[list[Fault]]:
-    """Group failures by kind, MPI-IO implementation, method and mode."""
     found = defaultdict(list)
     for fault in faults:
         ways = frozenset(call.partition(" ")[2] for call in fault.calls)

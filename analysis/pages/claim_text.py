@@ -8,7 +8,6 @@ from ..judge.claims import Judged
 
 
 def row(judged: Judged) -> dict[str, Any]:
-    """A claim as a row of a table; a cell of several lines is a tuple."""
     told = judged.told
     held = sum(1 for finding in told if finding.holds)
     return {

@@ -120,7 +120,6 @@ def published_lines(table: Table) -> list[str]:
 
 
 def rate_lines(table: Table) -> list[str]:
-    """For each row with many small files: files a second, by operation."""
     lines = []
     for row in table.ran:
         run = row.run

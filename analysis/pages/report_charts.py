@@ -30,7 +30,6 @@ def _scale(names: Mapping[str, Any]) -> alt.Scale:
 
 
 def _panels(rows: Sequence[Row]) -> dict[tuple[str, ...], list[Row]]:
-    """One per test, scale, file system and direction."""
     panels: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         direction = row["quantity"].removesuffix("_bw")

@@ -301,7 +301,6 @@ def _cell(name: str, value: Any) -> Cell:
 
 
 def _overview(table: Table, histories: Sequence[History], folder: Path) -> dict[str, Any]:
-    """All rows that moved data, with links to document, job script and trace."""
     lines = {
         tuple(one.case[name] for name in KEY): over_time(one.values)
         for one in histories

@@ -72,7 +72,6 @@ def section(name: str, rows: Sequence[Row], columns: Sequence[str] = (), **more:
 
 
 def _current(session: str) -> Where:
-    """The successful runs of the report's session."""
     return Where().also("session = ?", session).also("NOT is_peak AND verdict <> 'nothing moved'")
 
 
@@ -112,7 +111,6 @@ def scaling(connection: Any, session: str) -> Section:
 
 
 def published(connection: Any, session: str) -> Section:
-    """The system's runs beside published numbers: layout x call, hints, and the rest."""
     system = connection.execute(
         "SELECT any_value(system) FROM records WHERE session = ?", [session]
     ).fetchone()[0]
@@ -135,7 +133,6 @@ SCORES = (
 
 
 def score_card(connection: Any, session: str) -> Section:
-    """Figures of dedicated I/O processes (PAIO): medians of each quantity."""
     rows = store.rows(
         connection,
         f"""SELECT pattern, scale, mode, variant, stack, fs, processes, quantity,

@@ -12,7 +12,6 @@ PIPED_WIDTH = 200  # a pipe has no width, and a program reads its lines: never f
 
 
 def console(piped_width: int = PIPED_WIDTH) -> Console:
-    """Of stdout: as wide as the terminal, or as this where there is none."""
     return Console(highlight=False, width=None if sys.stdout.isatty() else piped_width)
 
 

@@ -136,7 +136,6 @@ def _page(
 
 
 def _links(traced: Traced, others: Others, folder: Path) -> list[Link]:
-    """The run's other files beside the page, by kind."""
     known = [
         ("result document", traced.folder / DOCUMENT),
         ("job script", traced.folder / JOB_SCRIPT),

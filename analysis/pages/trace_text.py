@@ -101,7 +101,6 @@ def heading_of_log(log: Log) -> str:
 
 
 def of_calls(singly: Singly, log: Log) -> Iterator[Part]:
-    """Percentiles of single calls, if the trace has them, and how much moved when."""
     rows = [
         (
             one["phase"],
@@ -230,7 +229,6 @@ def _phase_rows(ledger: Ledger) -> list[tuple[str, ...]]:
 
 
 def _writers(ledger: Ledger) -> str:
-    """How many processes wrote, and how many collective buffering should have used."""
     side = ledger.side("write")
     posix = side.layer("POSIX") if side else None
     if posix is None or posix.processes is None:
@@ -254,7 +252,6 @@ def _layer_row(layer: seconds.Layer) -> tuple[str, ...]:
 
 
 def _slowest(layer: seconds.Layer) -> str:
-    """Who took longest, of those whose seconds are known, or as a file's record names it."""
     own, one = layer.slowest, layer.together
     if one and (own is None or own[1] < one.slowest[1]):
         (slow, most), (fast, least) = one.slowest, one.fastest

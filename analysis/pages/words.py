@@ -50,7 +50,6 @@ def with_mark(text: str, why: str) -> str:
 
 
 def share_text(row: Mapping[str, Any]) -> str:
-    """A row of compare_with.PEAK: `39 % (38 to 40)`, without the interval if there is none."""
     if row["efficiency"] is None:
         return DISTURBED
     text = f"{100 * row['efficiency']:.{0 if row['efficiency'] >= 0.01 else 1}f} %"
@@ -60,7 +59,6 @@ def share_text(row: Mapping[str, Any]) -> str:
 
 
 def outcome_text(row: Row) -> str:
-    """`yes` if every byte was verified, else the reason in a word or two."""
     mismatch = row.run.verdict == "mismatch"
     return {"verified": "yes", "failed": "MISMATCH" if mismatch else "FAILED"}.get(
         row.outcome, row.outcome

@@ -122,8 +122,6 @@ class Run:
 
 @dataclass(frozen=True)
 class Session:
-    """One session: when, where, and its runs in the order of their start."""
-
     uuid: str
     report: Path
     output: Path

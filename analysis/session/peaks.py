@@ -144,7 +144,6 @@ class Highest:
                 self._places[key].reached.append(Reached(job, most, value, source))
 
     def of(self, run: Run, ceiling: Ceiling, direction: Direction) -> SessionPeak | None:
-        """The peak that a run is compared with, if any."""
         place = self._places.get(_conditions(run, ceiling, direction))
         return place.peak(run.result.payload_bytes if run.result else 0) if place else None
 
@@ -159,7 +158,6 @@ class Highest:
         return peak and peak.value
 
     def beside(self, folder: Path) -> Peaks:
-        """The peaks that the run in a folder is compared with."""
         for run in self._runs:
             if run.folder and run.folder.resolve() == folder:
                 large = {key: peak for key in BOTH if (peak := self.of(run, *key))}
@@ -168,7 +166,6 @@ class Highest:
         return {}
 
     def all(self) -> dict[Conditions, SessionPeak]:
-        """The peaks that its runs are compared with, by file system."""
         found: dict[Conditions, SessionPeak] = {}
         for run in self._runs:
             for which in BOTH:

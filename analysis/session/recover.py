@@ -58,7 +58,6 @@ def has_ended(output: Path, name: str) -> bool | None:
 
 
 def without_report(there: Sequence[str], reports: Sequence[Known]) -> list[str]:
-    """The sessions of these that no report names."""
     reported = {name for one in reports for name in one.folders}
     return [name for name in there if name not in reported]
 

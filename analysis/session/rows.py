@@ -39,7 +39,6 @@ class Row:
 
     @property
     def run(self) -> Run:
-        """The run that names the row: the first that failed, else the first."""
         return max(self.runs, key=lambda run: _BADNESS[run.status])
 
     @property
@@ -97,7 +96,6 @@ class Row:
         return Share(reached.median / peak.value, peak.value, peak.source, peak.jobs)
 
     def disturbed(self, direction: Direction) -> bool:
-        """Whether the machine was disturbed in every job of the row."""
         return not self._calm(direction)
 
     def _calm(self, direction: Direction) -> list[Run]:
@@ -182,7 +180,6 @@ class Table:
         return Counter(row.outcome for row in self.all_rows)
 
     def all_verified(self) -> bool:
-        """Whether each row was verified, or moved nothing."""
         return all(row.outcome in ("verified", "nothing moved") for row in self.ran)
 
 

@@ -66,7 +66,6 @@ class Interval:
 
     @property
     def counted(self) -> str:
-        """The samples as tables show them: `8 pairs`, `12, 14 jobs`."""
         *first, last = self.samples
         return ", ".join([*map(str, first), _counted(last, self.kind)])
 

@@ -97,7 +97,6 @@ class Log:
     runs: int = 0
 
     def score(self, arm: Arm, rounds: Iterable[int]) -> float:
-        """The median log speedup over the default in these rounds."""
         base, own = self.speeds.get(self.default, {}), self.speeds.get(arm, {})
         found = [math.log(own[n] / base[n]) for n in rounds if n in own and n in base]
         return median(found) if found else -math.inf

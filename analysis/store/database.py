@@ -214,7 +214,6 @@ def compact(store: Path) -> list[Path]:
 
 
 def usable(store: Path) -> tuple[list[Path], list[Bad]]:
-    """The sessions' files, and those that are damaged or hold something else."""
     bad = [Bad(path, why) for path in files.places(store) if (why := files.damage(store, path))]
     broken = {one.path for one in bad}
     good = [path for path in files.places(store) if path not in broken]
@@ -304,7 +303,6 @@ class Where:
         return self.also("regexp_matches(variant, ?)", rf"(^|, ){re.escape(key)}=({one})(,|$)")
 
     def failed(self) -> Where:
-        """The same condition, on failed runs instead of good ones."""
         return Where(self.sql.replace(GOOD, BAD, 1), self.values)
 
     @classmethod

@@ -37,7 +37,6 @@ class Bad:
 
 
 def places(store: Path) -> Iterator[Path]:
-    """The sessions' and months' files, and other files with such names."""
     for folder in (RECORDS, MONTHS):
         yield from sorted((store / folder).glob("*/*/*.parquet"))
 

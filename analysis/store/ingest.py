@@ -54,7 +54,6 @@ def ingest(
 
 
 def _rows_of(session: Session, folder: Path) -> duckdb.DuckDBPyConnection:
-    """A session as rows of the store at `folder` (store.SCHEMA), in the table `records`."""
     import duckdb
 
     runs: list[Row] = []
@@ -201,7 +200,6 @@ def _set_aside(folder: Path, bad: files.Bad) -> str:
 
 
 def clean(folder: Path, say: Say) -> None:
-    """Set aside files that are no session, and remove the temporary files of killed ingests."""
     if (folder / store.MARK).is_file() and (folder / store.RECORDS).is_dir():
         for bad in store.usable(folder)[1]:
             say(_set_aside(folder, bad))

@@ -78,7 +78,6 @@ def hold(store: Path) -> int | None:
 
 
 def due(store: Path) -> list[Path]:
-    """Folders of sessions' files that should be merged."""
     found = []
     for system in sorted((store / RECORDS).glob("*")):
         months = sorted(system.glob("month=*"))

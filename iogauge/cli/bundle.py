@@ -58,7 +58,6 @@ def run_make(args: argparse.Namespace) -> int:
 
 
 def _say_verdicts(made: Row) -> None:
-    """Print the verdicts on acceptance, and which runs lack a record of their request."""
     count = sum(1 for row in made["runs"] if row["status"] == "ok" and not row["asked"])
     if count:
         options.say(

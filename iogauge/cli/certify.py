@@ -136,7 +136,6 @@ def _row(stack: certificate.StackRuns) -> dict[str, Any]:
 
 
 def load(path: Path) -> certificate.Certificate:
-    """The certificate of a folder of runs, or of a stored file."""
     if path.is_dir():
         return certificate.judge(path)
     with reraised(json_file.Unreadable, NothingFoundError, f"{path}: "):

@@ -192,7 +192,6 @@ def _outcome(row: Row) -> str:
 
 
 def _in_words(rows: Sequence[Row], code: int, slower: str) -> str:
-    """Counts by outcome, and the first few cases that broke the gate or are undecided."""
     counts = Counter(_outcome(row) for row in rows)
     said = ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
     said = f"{slower}; {said}" if slower else said

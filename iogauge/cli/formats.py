@@ -72,7 +72,6 @@ def write_csv(rows: Sequence[Record], columns: Sequence[str]) -> None:
 
 
 def csv_text(rows: Sequence[Record], columns: Sequence[str]) -> str:
-    """All columns with full precision. A header without rows."""
     return csv_table(list(rows[0]) if rows else list(columns), map(joined, rows))
 
 

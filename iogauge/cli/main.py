@@ -83,7 +83,6 @@ def parser_of(command: table.Command) -> _Parser:
 
 
 def _complete() -> None:
-    """Answer a shell's request for completions and exit; otherwise do nothing."""
     if "_ARGCOMPLETE" not in os.environ:
         return
     import argcomplete
@@ -136,7 +135,6 @@ def _find(words: list[str]) -> tuple[table.Command, list[str]]:
 
 
 def _sub_verbs(verb: str, rest: Sequence[str]) -> NoReturn:
-    """List the sub-commands, or suggest the nearest one."""
     commands = table.of(verb)
     names = [command.name.split()[1] for command in commands]
     if rest and rest[0] not in table.HELP:

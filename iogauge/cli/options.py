@@ -216,7 +216,6 @@ def need(path: Path | None, expected: str) -> None:
 
 
 def shown(path: Path) -> Path:
-    """The path, relative if it is below the current folder."""
     return paths.below(Path.cwd(), path)
 
 

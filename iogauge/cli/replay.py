@@ -166,7 +166,6 @@ def _all(runner: Runner, args: argparse.Namespace, known: Known) -> dict[str, An
 
 
 def _runner(args: argparse.Namespace) -> Runner:
-    """Check everything that can be checked before a run."""
     if not args.trace.exists():
         raise UsageError(f"{args.trace}: expected a log or a folder of traces, found none")
     if not args.dir.is_dir():
@@ -193,7 +192,6 @@ def _runner(args: argparse.Namespace) -> Runner:
 def _as_it_was(
     runner: Runner, replay: Alternative, args: argparse.Namespace, program: dict[str, float]
 ) -> tuple[dict[str, Any] | None, Comparison | None]:
-    """Run the traced replay: its document, and the comparison of its trace with the log."""
     traces = runner.work / "trace" if runner.stack.recorder and not args.fold else None
     document = runner.run(replay, ["--think", args.think], traces)
     if document is None:

@@ -48,7 +48,6 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
 
 
 def planned(args: argparse.Namespace, out: Path) -> plan.Plan:
-    """The plan, by the options of `add_reading`."""
     if not 0 < args.gap < float("inf"):
         raise trace.CannotReplayError(f"--gap {args.gap}: expected a number of seconds above 0")
     choice = trace.Choice(only=args.only, posix=args.posix, synthesise=args.synthesise)

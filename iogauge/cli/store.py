@@ -52,7 +52,6 @@ def add_add(parser: argparse.ArgumentParser) -> None:
 
 
 def run_add(args: argparse.Namespace) -> int:
-    """Store the reports one by one; an unusable one does not stop the others."""
     reports, place = args.reports, options.store_of(args)
     if not reports:
         reports = [options.last_report(args.output)] if args.last else all_reports(args.output)
@@ -137,7 +136,6 @@ def run_recover(args: argparse.Namespace) -> int:
 
 
 def _has_ended(output: Path, name: str) -> bool:
-    """Whether it has ended; if unknown, that is printed."""
     ended = recover.has_ended(output, name)
     if ended is None:
         command = f"iogauge store recover {name}"

@@ -58,7 +58,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _ask(table: Table) -> first_screen.Found:
-    """Query a store that holds only this session."""
     from iogauge.analysis.pages import first_screen  # here: numpy is slow to load
 
     with tempfile.TemporaryDirectory() as folder:
@@ -79,7 +78,6 @@ def _ends(table: Table) -> list[tuple[str, str]]:
 
 
 def as_json(table: Table) -> dict[str, object]:
-    """The session for programs: the CSV's columns, and the facts of the footer."""
     session = table.session
     names = ("uuid", "report", "started", "seconds", "interrupted", "host", "harness", "command")
     facts = {name: getattr(session, name) for name in names}

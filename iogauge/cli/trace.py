@@ -136,7 +136,6 @@ def _others(args: argparse.Namespace, log: Log, summary: Path) -> Others:
 
 
 def _layers(ledger: Ledger) -> list[formats.Record]:
-    """A row for each direction and layer, payload and files among them; bytes, calls, processes."""
     found: list[formats.Record] = []
     for side in ledger.sides:
         known: list[tuple[str, int | None, int | None, int | None]] = [

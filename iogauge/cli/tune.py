@@ -116,7 +116,6 @@ def asked_for(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def job_of(asked: dict[str, Any]) -> Job:
-    """The job to tune. Builds the kernels unless they are given."""
     environ = kernels.environ(asked["stack"])
     stack = Stack.of(environ, Path(asked["program"]))
     if asked["processes"] > stack.most:
@@ -150,7 +149,6 @@ def space(asked: dict[str, Any], job: Job) -> Space:
 
 
 def search(session: Session, job: Job, space: Space) -> Found:
-    """Run the search. Its trials are stored, however it ends."""
     wish, budget = session.asked["wish"], float(session.asked["budget"])
     for line in leftovers.remove(job.place):
         say(line)

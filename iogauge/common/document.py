@@ -54,7 +54,6 @@ def check_schema(document: Mapping[str, Any]) -> None:
 
 
 def first_mismatch(verification: Mapping[str, Any]) -> str | None:
-    """Text about the first wrong element, or None."""
     first = verification.get("first")
     if not first or not isinstance(first, dict):
         return None

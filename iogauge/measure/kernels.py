@@ -122,7 +122,6 @@ def build_for_runs(stack: str | Mapping[str, Any]) -> Path:
 
 
 def missing(stack: str) -> str | None:
-    """Why this machine cannot build a stack, or None."""
     for tool in (environ(stack)["cc"], launch_words(stack)[0], "cmake"):
         if not shutil.which(tool):
             return f"stack {stack}: {tool} is not installed"

@@ -165,7 +165,6 @@ def without(words: Sequence[str]) -> list[str]:
 
 
 def merge(first: Json, more: Json, name: str) -> Json:
-    """Merge the runs of another session, whose folder is `name`, as the next rounds."""
     info, runs = first["session_info"], [*first["runs"]]
     for again in more["runs"]:
         number = len(runs)

@@ -146,7 +146,6 @@ class Child:
         return 128 - status if status < 0 else status
 
     def analysis(self, *words: str) -> int:
-        """Run a command of iogauge, whatever the current folder."""
         places = [str(paths.ROOT), os.environ.get("PYTHONPATH", "")]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))}
         return self.run([sys.executable, "-m", "iogauge", *words], environment)

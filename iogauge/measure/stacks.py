@@ -24,7 +24,6 @@ def lacking(name: str) -> str:
 
 
 def libraries(name: str) -> tuple[list[str], list[str]]:
-    """Its features whose needs this machine meets, and those whose needs it does not."""
     shown = SimpleNamespace(**{"extras": {}, **kernels.environ(name)})
     asked = [one for one in shown.features if one in shown.extras.get("needs", {}) and one != "mpi"]
     there = [one for one in asked if not needs.missing(shown, [one])]
@@ -32,7 +31,6 @@ def libraries(name: str) -> tuple[list[str], list[str]]:
 
 
 def known() -> list[str]:
-    """The machine's own stacks, and installed releases and wheels."""
     own = list(debian.MPIS)
     releases = sorted(path.parent.name for path in (debian.LOCAL / "releases").glob("*/stamp"))
     wheels = sorted(path.name for path in (debian.LOCAL / "wheels").glob("*-*") if path.is_dir())

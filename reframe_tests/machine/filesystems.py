@@ -67,7 +67,6 @@ def hints_for(entry: dict[str, Any], pattern: str, needs: Sequence[str]) -> dict
 
 
 def published_peak(entry: dict[str, Any]) -> str:
-    """The published peak, with its source; empty if there is none."""
     peak = entry.get("published_peak")
     return f"{peak['value']} MB/s ({peak['source']})" if peak else ""
 

@@ -26,7 +26,6 @@ def only(stacks: Mapping[str, Sequence[str]]) -> str:
 
 
 def extras(environ: Any) -> dict[str, Any]:
-    """The environ's `extras`, and its Spack environment's below them."""
     site: dict[str, Any] = environ.extras
     found = spack_environment(environ)
     if not isinstance(found, spack.Environment):

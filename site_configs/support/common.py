@@ -246,7 +246,6 @@ def spack_stack(
 
 
 def site(systems: list[dict[str, Any]], environments: list[dict[str, Any]]) -> dict[str, Any]:
-    """A site with a batch system, in ReFrame's form; `ConfigError` as `checked`."""
     found = {
         "systems": systems,
         "environments": environments,
@@ -263,7 +262,6 @@ def this_machine(
     file_systems: dict[str, Any],
     partition: str = "host",
 ) -> dict[str, Any]:
-    """A site of this machine alone, without a batch system; `ConfigError` as `checked`."""
     node = {
         "name": partition,
         "descr": "one node, without a batch system",

@@ -125,7 +125,6 @@ class Runner:
 
 
 def of_run(folder: Path, number_of: Callable[[Path], tuple[int, str]]) -> Failing:
-    """The case of a session's run: command of its trace, hints of its job script."""
     processes, command = number_of(folder)
     words = shlex.split(command)
     script = folder / JOB_SCRIPT
@@ -172,7 +171,6 @@ class Tries:
 
 
 def shrink(case: Failing, tries: Tries, most: int = 200) -> Failing:
-    """Reduce until no smaller case fails, or so many candidates were tried."""
     tries.begin(case)
     tried: set[Failing] = set()
     while True:
