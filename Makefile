@@ -72,7 +72,7 @@ soak-kills: setup ### kill `make run` 50 times and `store add` 200 times: is any
 	@$(PYTHON) -m tests.soak_kills --kills $(KILLS) --ingest-kills $(INGEST_KILLS) --seed $(SEED)
 
 bench: setup ### compare with upstream's ior, s3d_io.x and benchmark_hdf5 (IOR=, S3D_IO=, CGNS_BENCH=path); the recorder's cost
-	@$(PYTHON) -m tools.bench $(ARGS)
+	@$(PYTHON) -m tests.bench $(ARGS)
 
 bench-harness: setup ### CPU of the harness for each case; with MANY=2000, the memory of a session of so many
 	@$(PYTHON) -m tests.harness $(if $(MANY),--many $(MANY)) $(ARGS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/bench.py: what it reads from the programs, and what it runs."""
+"""tests/bench.py: what it reads from the programs, and what it runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from iogauge.measure.iokernel import Stack
-from tools import bench
+from tests import bench
 
 # IOR 4.1, `-O summaryFormat=JSON`, cut to what is read.
 IOR_SUMMARY = """{

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """iokernel beside upstream's IOR, S3D-IO and benchmark_hdf5, and with its recorder beside without.
 
-    IOR=PATH[:PATH] S3D_IO=PATH[:PATH] CGNS_BENCH=PATH[:PATH] python -m tools.bench [OPTION ...]
+    IOR=PATH[:PATH] S3D_IO=PATH[:PATH] CGNS_BENCH=PATH[:PATH] python -m tests.bench [OPTION ...]
 
 docs/benchmarks.md has the method. Exit status: 1 if a run failed.
 """
@@ -224,7 +224,7 @@ def rows(head: list[str], found: list[list[Figures]]) -> Iterator[str]:
 
 def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m tools.bench",
+        prog="python -m tests.bench",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
