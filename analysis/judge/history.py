@@ -15,6 +15,7 @@ import numpy as np
 from ..statistics import change_points, interval
 from ..store import database as store
 from ..store.baselines import Baseline
+from .compare_runs import QUANTITIES, RATES
 
 # Identifies a history. Hints are left out: a change of hints is something to find.
 KEY = ("system", "partition", "fs", "stack", "case", "processes", "quantity")
@@ -44,8 +45,6 @@ MANY = 15  # earlier runs with which the median of the last 3 or more counts, no
 # chance, of 10 to 30 runs (simulated): 0.4 % of histories with 10 % noise, 5 % with 30 %, and 4 %
 # with 10 % if each run is like the one before (correlation 0.7).
 LOW = (0.85, 0.90, *[0.95] * 13)
-QUANTITIES = ("write_bw", "read_bw")
-
 State = Literal["regressed", "recovered", "faster", "acknowledged"]
 Status = Literal["regressed", "last run low", "steady", "faster", "acknowledged", "too few runs"]
 Row = dict[str, Any]
@@ -175,10 +174,13 @@ def _load(
     conditions = [one.condition() for one in given]
     own = "".join(f", bool_or({sql}) AS b{i}" for i, (sql, _) in enumerate(conditions))
     about = ", ".join(f"any_value({name}) AS {name}" for name in ABOUT)
+    rate = f"quantity IN {RATES}"  # of many small files
+    every = f"QUALIFY {rate} OR NOT bool_or({rate}) OVER (PARTITION BY any_value(pattern))"
+    files = every if quantities is QUANTITIES else ""
     cases = store.rows(
         connection,
         f"""SELECT hash({columns}) AS id, {columns}, {about}{own}
-        FROM records WHERE {sql} GROUP BY {columns} ORDER BY {columns}""",
+        FROM records WHERE {sql} GROUP BY {columns} {files} ORDER BY {columns}""",
         [*(value for _, of in conditions for value in of), *values],
     )
     times = connection.execute(

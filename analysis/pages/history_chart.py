@@ -80,7 +80,7 @@ def _panel(one: History) -> alt.LayerChart:
     y = alt.Y(
         "value:Q",
         axis=alt.Axis(title=one.case["unit"], tickCount=4, minExtent=28),
-        scale=alt.Scale(zero=True),
+        scale=alt.Scale(zero=True, nice=4),  # as many ticks
     )
     colour = alt.condition("datum.bad", alt.value(BAD), alt.value(MUTED))
     layers = [

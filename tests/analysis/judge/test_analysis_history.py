@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 import statistics
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -18,12 +19,13 @@ import pytest
 from iogauge.analysis.judge import history
 from iogauge.analysis.judge.history import History
 from iogauge.analysis.pages import history_chart
+from iogauge.analysis.pages.chart import themed_svg
 from iogauge.analysis.pages.words import over_time
 from iogauge.analysis.statistics import change_points
 from iogauge.analysis.store import baselines, database
 from iogauge.analysis.store.ingest import ingest
 from tests import analysis_made as made
-from tests.analysis_recorded import run_analysis, s3d
+from tests.analysis_recorded import Recorded, run_analysis, s3d
 from tests.simulate import history as simulated
 
 NIGHTS, DROP = 32, 20
@@ -286,6 +288,29 @@ def test_sessions_are_read_some_at_a_time(
     assert [len(one.values) for one in whole] == [NIGHTS] * 4
     monkeypatch.setattr(history, "AT_ONCE", at_once)
     assert history.find(connection, database.Where()) == whole
+
+
+def test_many_small_files_are_judged_by_files_a_second(tmp_path: Path) -> None:
+    """As `compare` does it; other patterns, and where one asks for it, by bandwidth."""
+    ingest(next(Recorded(tmp_path, "session-all").output.glob("reports/*")), tmp_path / "store")
+    connection = database.connect(tmp_path / "store")
+    units: dict[str, set[str]] = {}
+    for one in history.find(connection, database.Where()):
+        units.setdefault(one.case["pattern"], set()).add(one.case["unit"])
+    assert units.pop("metadata") == {"files/s"}
+    assert set.union(*units.values()) == {"MiB/s"}
+    of_files = database.Where().key("pattern", ["metadata"])
+    asked = history.find(connection, of_files, quantities=["write_bw"])
+    assert {one.case["unit"] for one in asked} == {"MiB/s"}
+
+
+def test_the_axis_of_a_plot_ends_above_the_highest_point() -> None:
+    names = ("pattern", "scale", "method", "mode", "variant", "stack", "fs", "quantity")
+    one = judged(noisy((30, 97)))
+    one.case = {**one.case, **dict.fromkeys(names, "x")}
+    svg = themed_svg(history_chart.panels([one]).picture())
+    axis = re.findall(r'aria-label="Y-axis [^"]* values from 0 to (\d+)"', svg)
+    assert [float(end) >= max(one.values) for end in axis] == [True]
 
 
 def test_a_long_history_has_points_of_several_runs() -> None:
