@@ -2,7 +2,8 @@
 """The fastest call measured for a pattern, its gain over a default, and its settings as files."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import comb
 from pathlib import Path
 from statistics import median
@@ -16,7 +17,7 @@ from ..statistics import interval
 from ..store import database as store
 from ..store.words import CALL
 from .overall import no_difference
-from .samples import AS_SQL, Job, medians, speedup
+from .samples import AS_SQL, Job, speedup
 
 Row = dict[str, Any]
 
@@ -51,7 +52,8 @@ def candidates(
 def fastest(group: Sequence[Row], default: str) -> Row:
     """Of the calls that none is decidedly faster than. One lucky job must not outrank seven: calls
     with enough jobs for a verdict come first, then those with a known gain, then by speed; few jobs
-    come before many only if all of them are faster (`_outruns`)."""
+    come before many only if all of them are faster (`_outruns`). It is the default itself, if the
+    ratios say that this was faster."""
     enough = min(interval.PAIRS, max(len(row["found"]) for row in group))
 
     often = [row for row in group if len(row["found"]) >= enough]
@@ -60,7 +62,12 @@ def fastest(group: Sequence[Row], default: str) -> Row:
         known = row in often and default_of(row, often, default) is not None
         return row in often, known, _speed(row)
 
-    return _first(sorted(group, key=preference, reverse=True))
+    ordered = sorted(group, key=preference, reverse=True)
+    best = _first(ordered)
+    base = default_of(best, often, default)
+    if base and speedup(base["found"], best["found"]).value < 1:
+        return _first([base, *ordered])
+    return best
 
 
 def _first(ordered: Sequence[Row]) -> Row:
@@ -98,6 +105,8 @@ def rank(group: Sequence[Row], default: str) -> list[Row]:
     for number, row in enumerate(ordered, 1):
         base = default_of(row, group, default)
         gain = speedup(base["found"], row["found"]) if base else None
+        if number == 1:
+            gain = over(row, group, lambda one: default_of(one, group, default))
         speed = interval.of_median(list(row["found"].values()))
         verdict = gain.verdict if gain else "no run of the default"
         ranked.append(
@@ -107,7 +116,7 @@ def rank(group: Sequence[Row], default: str) -> list[Row]:
                 "mib_s": speed.value,
                 "low": speed.low,
                 "high": speed.high,
-                "default_mib_s": medians(base["found"], row["found"])[0] if base else None,
+                "default_mib_s": speed.value / gain.value if gain else None,
                 "over_default": gain.value if gain else None,
                 "gain_low": gain.low if gain else None,
                 "gain_high": gain.high if gain else None,
@@ -139,6 +148,29 @@ def _fits(variant: str, other: str) -> bool:
     """Whether a parameter has no two values."""
     sets = {*variant.split(", "), *other.split(", ")}
     return len({word.partition("=")[0] for word in sets}) == len(sets)
+
+
+def over(
+    best: Row, group: Sequence[Row], rival_of: Callable[[Row], Row | None]
+) -> interval.Interval | None:
+    """The speed of the fastest of a group over a rival's; None without one. Of equal calls one is
+    always the fastest. So it is decided only if that of the one is, too, that was the fastest in
+    the first round and ran on: this question was asked before the later rounds answered it."""
+    rival = rival_of(best)
+    found = speedup(rival["found"], best["found"]) if rival else None
+    if found is None or found.low is None or rival is best:
+        return found
+    first = min(job.round for job in best["found"])
+    ran_on = [row for row in group if len(row["found"]) >= interval.PAIRS]
+    known = [(row, other) for row in ran_on if (other := rival_of(row))]
+    chosen, other = max(known, key=lambda one: _in_round(one[0], first))
+    low = found.low if chosen is best else speedup(other["found"], chosen["found"]).low
+    return replace(found, low=min(found.low, low or 1.0))
+
+
+def _in_round(row: Row, number: int) -> float:
+    speeds = [speed for job, speed in row["found"].items() if job.round == number]
+    return float(median(speeds or [0.0]))
 
 
 class Step(NamedTuple):

@@ -105,9 +105,10 @@ def with_peak(connection: Any, where: Where, question: Question) -> list[Row]:
             continue
         calm = [(value, peak.value) for value, peak, disturbed in jobs if not disturbed]
         part = of_median([value / peak for value, peak in calm], in_turn=True) if calm else None
+        middle = median(value for value, *_ in calm or jobs)
+        typical = median(peak.value for _, peak, _ in jobs)  # each session has its own
         rows.append({
-            **row, "peak": median(peak.value for _, peak, _ in jobs),
-            "value": median(value for value, *_ in calm or jobs),
+            **row, "value": middle, "peak": middle / part.value if part else typical,
             "left_out": len(jobs) - len(calm), "unit": "files/s" if rate else "MiB/s",
             "efficiency": part and part.value, "low": part and part.low,
             "high": part and part.high, "samples": part.counted if part else "disturbed",

@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, islice
 from statistics import median
 from typing import Any
@@ -14,9 +15,8 @@ from ..errors import NothingFoundError
 from ..statistics import interval
 from ..store import database as store
 from . import compare_runs
-from .advice import Step, by_kind, candidates, default_of, fastest, of_kind
+from .advice import Step, by_kind, candidates, default_of, fastest, of_kind, over
 from .compare_runs import Question
-from .samples import medians, speedup
 
 Row = dict[str, Any]
 
@@ -43,16 +43,9 @@ class Place:
 
     @property
     def speeds(self) -> list[float]:
-        """Of the default, if measured, and of the best: of the pairs that the gain is of."""
-        if self.base is None:
-            return [median(self.best["found"].values())]
-        return medians(self.base["found"], self.best["found"])
-
-    @property
-    def is_mixed(self) -> bool:
-        """Medians of the pairs may point the other way than the median of their ratios."""
-        away = self.gain.value - 1 if self.gain and self.base else 0.0
-        return away * (self.speeds[-1] - self.speeds[0]) < 0
+        """Of the default, if measured: the best's over the gain; and of the best."""
+        best = median(self.best["found"].values())
+        return [*([best / (self.gain.value if self.gain else 1)] if self.base else []), best]
 
     @property
     def name(self) -> str:
@@ -72,21 +65,32 @@ def places(connection: Any, where: store.Where, default: str) -> list[Place]:
     for row in patterns:
         groups = candidates(connection, where.key("pattern", [row["pattern"]]), row["quantity"])
         unit = UNITS[row["quantity"]]
-        found += [_place(row["pattern"], key[0], unit, of, default) for key, of in groups.items()]
+        found += [place(row["pattern"], key[0], unit, of, default) for key, of in groups.items()]
     return found
 
 
-def _place(pattern: str, fs: str, unit: str, group: Sequence[Row], default: str) -> Place:
+def place(pattern: str, fs: str, unit: str, group: Sequence[Row], default: str) -> Place:
     best = fastest(group, default)
     base = default_of(best, group, default)
-    gain = speedup(base["found"], best["found"]) if base and base is not best else None
-    same = ("call", "variant", "hints")
     stacks = {
-        row["stack"]: speedup(row["found"], best["found"])
+        row["stack"]: found
         for row in group
-        if row["stack"] != best["stack"] and all(row[key] == best[key] for key in same)
+        if row["stack"] != best["stack"] and _alike(row, best)
+        if (found := over(best, group, partial(_on, group, row["stack"])))
     }
+    gain = None
+    if base is not best:
+        gain = over(best, group, lambda row: default_of(row, group, default))
     return Place(pattern, fs, unit, best, base, gain, stacks, by_kind(group, default))
+
+
+def _alike(row: Row, other: Row) -> bool:
+    return all(row[key] == other[key] for key in ("call", "variant", "hints"))
+
+
+def _on(group: Sequence[Row], stack: str, row: Row) -> Row | None:
+    """The same call on a stack."""
+    return next((one for one in group if one["stack"] == stack and _alike(one, row)), None)
 
 
 def answers(
@@ -133,17 +137,11 @@ def ceilings(rows: Sequence[Row], found: Sequence[Place]) -> list[tuple[Place, R
 
 
 def _share(place: Place, row: Row) -> Row:
-    found, peak = place.best["found"].values(), row["peak"]
+    found = [speed / row["peak"] for speed in place.best["found"].values()]
     if row["efficiency"] is None or 2 * row["left_out"] >= len(found):
         return {**row, "efficiency": None, "low": None}
-    share, part = place.speeds[-1] / peak, interval.of_median(list(found), in_turn=True)
-    low, high = (end and end / peak for end in (part.low, part.high))
-    return {
-        **row,
-        "efficiency": share,
-        "low": low and min(low, share),
-        "high": high and max(high, share),
-    }
+    share = interval.of_median(found, in_turn=True)
+    return {**row, "efficiency": share.value, "low": share.low, "high": share.high}
 
 
 _WAY = (

@@ -53,11 +53,12 @@ def chosen(a: Speeds, b: Speeds) -> dict[tuple[int, int], Pair]:
     return found if len(found) >= interval.PAIRS or sessions < interval.JOBS else {}
 
 
-def medians(a: Speeds, b: Speeds) -> list[float]:
-    """Of both sides: of the pairs or sessions that `speedup` is of."""
+def middle(a: Speeds, b: Speeds) -> float:
+    """A's median, of the pairs or sessions that `speedup` is of. B's beside it is shown as this
+    times the speedup: two medians of noisy jobs can point the other way than their ratios."""
     if together := chosen(a, b):
-        return list(map(statistics.median, zip(*together.values(), strict=True)))
-    return [statistics.median(by_session(side).values()) for side in (a, b)]
+        return statistics.median(speed for speed, _ in together.values())
+    return statistics.median(by_session(a).values())
 
 
 def by_session(side: Speeds) -> dict[int, float]:

@@ -16,8 +16,8 @@ from .compare_runs import Question
 Row = dict[str, Any]
 PLACE = ("pattern", "fs", "stack", "method", "quantity")
 
-# if only the jobs behind a gain exceed 100 %, not all
-SOME_JOBS = "the middle one of these jobs is above the session's peak; the middle of all is not"
+# if the other jobs do not exceed 100 %
+SOME_JOBS = "the median is above the session's peak only with the disturbed jobs"
 
 _FILES: dict[Ceiling, str] = {"fpp": "a file per process", "shared": "one shared file"}
 

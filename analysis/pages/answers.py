@@ -85,7 +85,7 @@ def _gain(place: Place) -> tuple[str, str]:
     if gain is None:
         is_default = place.best["call"] == DEFAULT
         return ("is the default" if is_default else "not measured"), ""
-    if gain.low is None or gain.high is None or place.is_mixed:
+    if gain.low is None or gain.high is None:
         return f"{ratio(gain.value, gain.verdict)} times, not decided yet", gain.lacks
     text = f"{ratio(gain.value, gain.verdict)} times ({three(gain.low)} to {three(gain.high)})"
     return text, "" if gain.verdict == "faster" else gain.verdict

@@ -85,7 +85,7 @@ def as_json(found: Found) -> dict[str, Any]:
                         "gain": place.gain.value,
                         "low": place.gain.low,
                         "high": place.gain.high,
-                        "verdict": "not decided yet" if place.is_mixed else place.gain.verdict,
+                        "verdict": place.gain.verdict,
                     }
                 ),
                 "share": found.shares.get(id(place)),
@@ -153,7 +153,7 @@ def _gain(place: Place) -> str:
     if place.gain.low is None or place.gain.high is None:
         return "undecided"
     ends = "-".join(f"{end:.{0 if end >= 10 else 1}f}" for end in (place.gain.low, place.gain.high))
-    if place.is_mixed:
+    if place.gain.lacks:
         return f"undecided ({ends})"
     return f"{place.gain.value:.{0 if place.gain.value >= 100 else 1}f}x ({ends})"
 

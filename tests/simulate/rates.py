@@ -6,14 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from iogauge.analysis.judge import advice, learned
+from iogauge.analysis.judge import advice, findings, learned
 from iogauge.analysis.judge.samples import Job
+from iogauge.analysis.session.model import DIRECTIONS
 from iogauge.analysis.statistics import bound_test, exact, gate, interval, pooled, prediction
 from iogauge.analysis.statistics.bound_test import Limit, Samples
+from iogauge.measure import rounds
 
 from .noise import KINDS, SESSION, Floats, nights, session, true_median
 
-ROUNDS = interval.PAIRS + 1  # of a session
+ROUNDS = rounds.ROUNDS  # of a session
 GROUPS = 4  # of the cases of a first round
 
 
@@ -125,6 +127,52 @@ def overall(noise: str, uses: int, cases: int = 44) -> Overall:
         found += gained.interval.verdict == "faster"
         widths.append(np.log((whole.high or 1) / (whole.low or 1)) / 2)
     return Overall(wrong / uses, groups / uses, float(np.median(widths)), found / uses)
+
+
+class FalseGains(NamedTuple):
+    """Sessions that call the fastest call faster than the default, and than itself elsewhere."""
+
+    gain: float
+    stack: float
+
+
+def false_gains(noise: str, sessions: int) -> FalseGains:
+    """Eight calls on two stacks, all as fast as the default; some of them run again."""
+    generator, wrong = seeded("rounds", noise), np.zeros(2)
+    names = [advice.DEFAULT, *(f"way {n}" for n in range(7))]
+    for _ in range(sessions):
+        speeds = KINDS[noise](generator, (ROUNDS * 16,)).reshape(ROUNDS, 8, 2).transpose(1, 2, 0)
+        first = [
+            rounds.Candidate(("s3d",), name, name, {way: dict(zip("ab", of[:, 0], strict=True))
+                                                   for way in DIRECTIONS})
+            for name, of in zip(names, speeds, strict=True)
+        ]  # fmt: skip
+        again = rounds.in_order(first)
+        group = [
+            {"method": name.partition(":")[0], "call": name, "variant": "", "hints": "",
+             "stack": stack, "found": {
+                 Job(1, n, n, True): speed for n, speed in enumerate(jobs.tolist())
+                 if n == 0 or (name, stack) in again}}
+            for name, of in zip(names, speeds, strict=True)
+            for stack, jobs in zip("ab", of, strict=True)
+        ]  # fmt: skip
+        place = findings.place("", "", "", group, advice.DEFAULT)
+        said = [[place.gain] if place.gain else [], place.stacks.values()]
+        wrong += [any(one.verdict == "faster" for one in of) for of in said]
+    return FalseGains(*(wrong / sessions).tolist())
+
+
+def looked(noise: str, uses: int, last: int) -> float:
+    """Of two that do not differ: rounds that go on, up to so many, until one is called faster."""
+    generator, wrong = seeded("looked", noise), 0
+    for _ in range(uses):
+        a, b = (of[0].tolist() for of in session(noise, generator, 1, last))
+        pairs = list(zip(a, b, strict=True))
+        wrong += any(
+            interval.of_pairs(pairs[:n]).verdict in ("faster", "slower")
+            for n in range(interval.PAIRS, last + 1)
+        )
+    return wrong / uses
 
 
 def accepted(noise: str, cases: int, uses: int, *, shared: bool = False) -> float:

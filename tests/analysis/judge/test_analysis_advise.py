@@ -198,6 +198,19 @@ def test_two_jobs_that_are_faster_than_fourteen_come_first() -> None:
     assert [row["rank"] for row in rank([often, seldom], "mpiio:collective")] == [1, 2]
 
 
+@pytest.mark.parametrize(("later", "verdict"), [(30.0, "not decided yet"), (90.0, "faster")])
+def test_a_gain_is_decided_with_that_of_the_first_rounds_fastest(
+    later: float, verdict: str
+) -> None:
+    """`posix` is four times as fast as the default, but `posix-shared` was faster in one round."""
+    group = [
+        _row("mpiio:collective", [30.0] * 7), _row("posix", [120.0] * 7),
+        _row("posix-shared", [130.0] + [later] * 6),
+    ]  # fmt: skip
+    first, *_ = rank(group, "mpiio:collective")
+    assert (first["call"], first["over_default"], first["verdict"]) == ("posix", 4, verdict)
+
+
 CALLS = ("mpiio:collective", "mpiio:independent", "posix", "hdf5:collective")
 SPEEDS = st.floats(1, 2).flatmap(
     lambda noise: st.lists(st.floats(10, 10 * noise), min_size=1, max_size=15)
