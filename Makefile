@@ -10,7 +10,7 @@ OLD := ab certificate claims lock-check newer replay shrink site stacks tune
 .PHONY: help run help-dev $(OLD) test test-all test-nightly soak-kills bench setup setup-test lint fuzz test-kernels \
 	test-more-kernels-openmpi test-more-kernels-mpich test-python-slow nightly-selftest nightly-fuzz nightly-soak nightly-soak-kills \
 	test-kernels-openmpi test-kernels-mpich documents-smoke test-sanitizers test-python test-newer coverage soak bench-harness \
-	selftest simulate replay-size test-slurm test-readers test-fs test-fs-local guest spack-mirror docs clean \
+	selftest simulate replay-size test-logs test-slurm test-readers test-fs test-fs-local guest spack-mirror docs clean \
 	replay-faithful blame-size
 
 PYTHON := .venv/bin/python
@@ -177,6 +177,9 @@ spack-mirror: ### archives for environments/from-source, each checked by sha256;
 
 test-readers: setup-test $(READERS)/made ### yt and osyris read a RAMSES dump (installs them first: 620 MB, a minute)
 	$(PYTHON) -m pytest -q -m readers tests/readers
+
+test-logs: setup-test ### Darshan logs of others are read as PyDarshan does, and each command runs on them (LOGS=FOLDER)
+	IOGAUGE_LOGS='$(abspath $(LOGS))' $(PYTHON) -m pytest -q tests/analysis/darshan/test_public_logs.py $(ARGS)
 
 test-slurm: setup-test ### only the tests with a real Slurm (two nodes on this machine)
 	$(PYTHON) -m pytest -q -m slurm tests/reframe_tests/test_slurm.py $(ARGS)
