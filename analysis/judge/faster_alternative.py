@@ -104,7 +104,7 @@ def answer(
     if took:
         median = statistics.median(took)
         own = f"{program:.4g} s" if program else "unknown"
-        lines = [f"{LOGGED}: {median:.4g} s, verified; the program itself: {own}"]
+        lines = [f"{LOGGED}: {median:.4g} s to {PRESENT[way]}, verified; the program itself: {own}"]
         if unlike := beside_program(median, program):
             lines.append(f"{unlike}: the ranges are wider by that")
     count = len(decided)

@@ -203,7 +203,7 @@ def _as_it_was(
         for way, word in (("write", "writing"), ("read", "reading"))
         if document["samples"][0].get(way)
     )
-    print(f"as it was: verified, {seconds}")
+    print(f"{measured.LOGGED}: verified, {seconds}")
     if traces is None:
         why = "--fold" if args.fold else "there is no libiogauge-recorder.so beside iokernel"
         print(f"  not compared with the log: {why}")

@@ -372,7 +372,7 @@ def test_one_command(
     ])  # fmt: skip
     said = capsys.readouterr().out
     assert status == 0, said
-    assert "as it was: verified" in said
+    assert "as logged: verified" in said
     assert "sizes, offsets and order: exact for 2 of 2 processes" in said
     assert "\nposix: not decided yet: add --rounds " in said
     assert {path.name for path in out.iterdir()} == {
