@@ -83,7 +83,7 @@ def timeline(traces: Sequence[Trace]) -> Picture:
     processes = max(trace.processes for trace in traces)
     shown = np.unique(np.linspace(0, processes - 1, min(processes, MOST_PROCESSES)).astype(int))
     ways = [way for way in WAYS.values() if any(_has(trace, way) for trace in traces)]
-    text = "Each access is a bar in the line of its process; those that touch are one bar"
+    text = "Each bar is an access in the line of its process; bars that touch are joined"
     if len(shown) < processes:
         text += f"; {len(shown)} of {processes} processes are drawn"
     height, labels = lines(shown.tolist())
@@ -115,11 +115,11 @@ def places(traces: Sequence[Trace]) -> Picture | None:
     unit = _unit(size)
     draw = partial(_boxes, file=file, size=size, whole=whole)
     sides = [_paths(trace, tuple(WAYS.values()), draw) for trace in traces]
-    text = f"Each access is a box: when, and which bytes of {log.files[file].path}"
+    text = f"Each box is an access: its time, and its bytes of {log.files[file].path}"
     if len(log.files) > 1:
         text += f", the file of {len(log.files)} that moved most"
     y = [(100 - at, label) for at, label in ticks(size / unit[1], unit[0])]
-    return Picture("Places in the file", text, "", PLACES_HEIGHT, ticks(whole, "s"), y, sides)
+    return Picture("Offsets in the file", text, "", PLACES_HEIGHT, ticks(whole, "s"), y, sides)
 
 
 def ticks(whole: float, unit: str) -> list[Tick]:

@@ -49,7 +49,7 @@ def _sums(found: Comparison) -> list[tuple[str, ...]]:
 def _verdict(found: Comparison) -> str:
     if found.wrong:
         return f"not the same: {found.exact} of {found.processes} processes did what is in the log"
-    return f"the same: calls, bytes, sizes, places and order of all {found.processes} processes"
+    return f"the same: calls, bytes, sizes, offsets and order of all {found.processes} processes"
 
 
 def _phases(found: Comparison) -> list[dict[str, object]]:

@@ -215,8 +215,8 @@ def _as_it_was(
         if document["samples"][0].get(word) and own_seconds:
             took = measured.seconds(document, word)
             found.said.append(
-                f"seconds to {faster_alternative.PRESENT[word]}: {own_seconds:.4g} of the program, "
-                f"{took:.4g} of this replay"
+                f"time to {faster_alternative.PRESENT[word]}: {own_seconds:.4g} s by the program, "
+                f"{took:.4g} s by this replay"
             )
             found.said.extend(filter(None, [faster_alternative.beside_program(took, own_seconds)]))
     replay_steps.show(found)

@@ -207,8 +207,8 @@ def run(child: Child, words: Sequence[str], output: Path, done: Measured, second
     also = [job for job in also if job not in chosen]
     tests, again = (len({*also, *chosen} & {*of}) for of in (peaks, slow))
     what = [f"{ROUNDS - 1} more rounds of the {len(chosen)} jobs that can decide an answer"]
-    what += [f"peak tests in two of them: {tests}"] * bool(tests)
-    what += [f"disturbed jobs: {len(slow)}, of which {again} run again"] * bool(slow)
+    what += [f"{tests} peak tests in two of them"] * bool(tests)
+    what += [f"{again} of {len(slow)} disturbed jobs again"] * bool(slow)
     say("; ".join(what))
     stacks: dict[str, list[str]] = {}
     for job in (*chosen, *also):
