@@ -19,7 +19,7 @@ from iokernel_stacks import Stack
 from numpy.typing import NDArray
 
 from iogauge.measure.kernels import variables
-from tools import bench
+from tests import bench
 
 APIS = {
     "POSIX": ["-a", "POSIX"],
