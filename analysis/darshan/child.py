@@ -4,9 +4,11 @@ JSON document on stdout; exit status 3 and one line on stderr if the log is unus
 
 import ctypes
 import json
+import math
 import resource
 import struct
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from . import header as headers
 from . import library as native
 from .convert import short_names, write_log
 from .header import DXT, MOST_SECONDS, BrokenLogError
-from .raw import read_folder
+from .raw import RawProcess, read_folder
 from .reduce import Record, reduce
 from .versions import KNOWN, RENAMING, absent
 
@@ -29,6 +31,7 @@ ALL_TURNED = 4
 MOST_BINS = 10**5
 MOST_STRIPES = 10**6
 MOST = 1e60
+COMMON = 4  # sizes of a data set's calls
 # Limits of reading: CPU seconds, and bytes of memory per byte of the log or its traces.
 SECONDS, BYTES_PER_SECOND = 60, 2**20
 MEMORY, MEMORY_PER_BYTE = 2**31, 64
@@ -60,6 +63,7 @@ def read(
         "heat": {},
         "segments": [],
         "osts": {},
+        "data_sets": [],
     }
     names = native.names(handle)
     if ids:
@@ -244,6 +248,30 @@ def _segments(block: Any, names: dict[int, str]) -> dict[str, Any]:
     }
 
 
+def _data_sets(processes: Sequence[RawProcess]) -> list[dict[str, Any]]:
+    """Of HDF5's calls in traces; rows as of ledger/seconds.py."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for process in processes:
+        paths = {record.id: record.path for record in process.records}
+        for one, elements, _, way, together, seconds in process.moves:
+            key = (paths[one.file], one.name)
+            row = found.setdefault(key, {"read": 0, "written": 0, "sizes": Counter()})
+            row[("read", "written")[way]] += elements * one.bytes
+            row["sizes"][elements * one.bytes] += 1
+            row |= {
+                "file": key[0],
+                "name": key[1],
+                "dimensions": len(one.dims),
+                "elements": math.prod(one.dims),
+                "element_bytes": one.bytes,
+                "chunk": one.chunk,
+                "calls": row.get("calls", 0) + 1,
+                "collective": row.get("collective", False) or together,
+                "seconds": row.get("seconds", 0.0) + seconds,
+            }
+    return [{**row, "sizes": row["sizes"].most_common(COMMON)} for row in found.values()]
+
+
 def limit(sources: Sequence[Path]) -> None:
     """Ends this process before it fills the machine or runs for ever."""
     size = sum(path.stat().st_size for path in sources if path.is_file())
@@ -263,9 +291,11 @@ def main(log: str, convert: str | None = None, **parts: bool) -> int:
     path, traces = Path(log), Path(convert) if convert else None
     limit([path, *(traces.glob("*") if traces else ())])
     try:
-        if traces:
-            write_log(read_folder(traces), path)
+        processes = read_folder(traces) if traces else []
+        if processes:
+            write_log(processes, path)
         found = read(path, **parts)
+        found["data_sets"] = _data_sets(processes)
         # json.dumps is written in C, json.dump is not.
         sys.stdout.write(json.dumps(found, allow_nan=False))
         sys.stdout.flush()  # a fork of reader.py does not end as a program does

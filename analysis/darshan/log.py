@@ -80,7 +80,7 @@ class Segments:
 class Log:
     """A whole log. `recorder`: what wrote it. `start`: the Unix time of its zero. `partial`:
     modules that lost something. `notes`: parts that could not be read and that no counter needs.
-    `osts`: by path, of files on Lustre."""
+    `osts`: by path, of files on Lustre. `data_sets`: of HDF5's calls, if it was made of traces."""
 
     path: Path
     recorder: str
@@ -96,6 +96,7 @@ class Log:
     segments: tuple[Segments, ...] = ()
     ids: dict[int, str] = field(default_factory=dict)
     osts: dict[str, list[int]] = field(default_factory=dict)
+    data_sets: tuple[dict[str, Any], ...] = ()
 
     @property
     def by_runtime(self) -> bool:
@@ -163,6 +164,7 @@ def _log(path: Path, data: dict[str, Any]) -> Log:
         "files": tuple(FileTrace(**one) for one in files),
         "segments": tuple(Segments(**one) for one in segments),
         "heat": heat,
+        "data_sets": tuple({**one, "sizes": dict(one["sizes"])} for one in data["data_sets"]),
         "ids": {int(identity): name for identity, name in data.get("ids", {}).items()},
     }
     return Log(path, **{**data, **made})

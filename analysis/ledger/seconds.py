@@ -106,9 +106,9 @@ def _together(file: FileTrace) -> Together | None:
 
 
 def data_sets(log: Log) -> list[dict[str, Any]]:
-    """What the log counts of each data set of HDF5 and each variable of PnetCDF; the slowest first.
+    """What the log has of each data set of HDF5 and each variable of PnetCDF; the slowest first.
     `collective`: some calls were. `chunk`: its last dimensions, at most five."""
-    found = []
+    found = list(log.data_sets)
     for one in (file for file in log.files if file.module in VARIABLES):
         path, _, name = one.path.partition(":")
         get = one.count

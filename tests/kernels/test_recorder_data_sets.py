@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import json
+import math
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ from iokernel_stacks import Stack, lacking
 from recorder_runs import preload, python, traced
 
 from iogauge.analysis.darshan.raw import RawProcess, Slab, read_folder
+from iogauge.cli.main import main
 
 INT, INTEGER, DEFLATE, SHUFFLE = 4, 0, 1, 2
 READ, WRITE = 0, 1
@@ -147,6 +151,34 @@ with h5py.File(f"{here}/a.h5") as f, netCDF4.Dataset(f"{here}/b.nc") as n:
             ("/v", (2, 5), (1, 5), (), [(1, 4)], READ),
         ]
     )
+
+
+def test_the_table_of_data_sets(
+    stack: Stack, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`trace` counts what all processes moved."""
+    data_sets(stack, tmp_path)
+    capsys.readouterr()
+    assert main(["trace", str(tmp_path / "traces"), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["data_sets"]
+    found = {(Path(row["file"]).name, row["name"]): row for row in rows}
+    assert found.keys() == SETS.keys()
+    calls = [one for rank in (0, 1) for one in expected(rank)]
+    for key, (dims, chunk, _) in SETS.items():
+        mine, row = [one for one in calls if one[:2] == key], found[key]
+        sizes = Counter(str(INT * len(one[2])) for one in mine)
+        moved = [sum(INT * len(one[2]) for one in mine if one[3] == way) for way in (READ, WRITE)]
+        assert (row["dimensions"], row["elements"]) == (len(dims), math.prod(dims))
+        assert (row["element_bytes"], tuple(row["chunk"])) == (INT, chunk)
+        assert [row["read"], row["written"]] == moved
+        assert (row["calls"], row["sizes"]) == (len(mine), sizes)
+        assert row["collective"] is any(one[4] for one in mine)
+        assert row["seconds"] > 0
+    page = tmp_path / "page.html"
+    words = ["trace", str(tmp_path / "traces"), "--no-summary", "--html", str(page)]
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert all(f"{file}:{name}" in text for file, name in SETS for text in (said, page.read_text()))
 
 
 def test_without_single_accesses_there_are_no_calls(stack: Stack, tmp_path: Path) -> None:

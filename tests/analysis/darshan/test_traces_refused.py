@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -106,7 +107,7 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     **{
         f"data set: {name}": (
-            lambda f, data=data: put(f, 0, data),
+            partial(put, rank=0, data=data),
             f"1.trace: selection {number} of data set {which}: {why}",
         )
         for name, data, which, number, why in (
