@@ -2,6 +2,7 @@
 """Processes' extents as boxes of arrays: strides in up to five dimensions are detected; extents
 without any become one array of bytes with a list of extents per process."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,10 +10,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from ..darshan.raw import Slab
 from .extents import Numbers
 
 MOST_DIMS = 5
 MOST_RUNS = 4096  # of a process; beyond that, a list instead of arrays
+MOST_EXTENTS = 2**24  # of a selection
 WIDE = 8  # bytes of a float64
 
 Box = tuple[tuple[int, ...], tuple[int, ...]]  # start and count, slowest dimension first
@@ -151,23 +154,26 @@ def _box(run: Run, base: int, strides: Sequence[int], dims: Sequence[int]) -> Bo
         if step not in strides:
             return None
         count[list(strides).index(step)] *= times
-    length, i = run.length, len(dims) - 1
-    while start[i] + length > dims[i]:  # whole rows, planes, ...
-        if i == 0 or start[i] or length % dims[i] or count[i] != 1:
-            return None
-        count[i], length, i = dims[i], length // dims[i], i - 1
-    if count[i] != 1 and length != 1:
+    if count[-1] != 1 and run.length != 1:
         return None
-    count[i] *= length
+    count[-1] *= run.length
+    for i in range(len(dims) - 1, 0, -1):
+        if count[i] > dims[i]:  # whole rows, planes, ...
+            if start[i] or count[i] % dims[i] or count[i - 1] != 1:
+                return None
+            count[i - 1], count[i] = count[i] // dims[i], dims[i]
     if any(a + b > limit for a, b, limit in zip(start, count, dims, strict=True)):
         return None
     return tuple(start), tuple(count)
 
 
-def _blocks(cluster: Sequence[Run]) -> Array | None:
-    """A block decomposition, if it is one: boxes that fill a whole array."""
+def _blocks(cluster: Sequence[Run], known: Sequence[int] = ()) -> Array | None:
+    """A block decomposition, if it is one: boxes that fill a whole array, of `known` dimensions."""
     base, end = min(run.start for run in cluster), max(run.end for run in cluster)
     strides = sorted({step for run in cluster for step in run.steps}, reverse=True)
+    if known:
+        base, end = 0, math.prod(known)
+        strides = [math.prod(known[i:]) for i in range(1, len(known))]
     if len(strides) >= MOST_DIMS or any(a % b for a, b in pairwise(strides)):
         return None
     slowest = strides[0] if strides else 1
@@ -220,15 +226,20 @@ def widened(array: Array) -> Array:
     return Array(less(array.dims), boxes, wide=True)
 
 
-def of_file(extents: Sequence[tuple[int, Numbers, Numbers]]) -> list[Array]:
-    """Arrays of one file, in its order. `extents`: for each process that wrote to it, its number
-    and its extents, which are sorted, do not touch, and overlap with no other process's."""
+def of_file(
+    extents: Sequence[tuple[int, Numbers, Numbers]], known: Sequence[int] = ()
+) -> list[Array]:
+    """Arrays of one file, in its order; of `known` dimensions, if its bytes are such a one.
+    `extents`: for each process that wrote to it, its number and its extents, which are sorted, do
+    not touch, and overlap with no other process's."""
     runs: list[Run] = []
     for rank, start, end in extents:
         mine = runs_of(rank, start, end)
         if mine is None:
             return [widened(squeezed(extents))]
         runs += mine
+    if known and (whole := _blocks(runs, known)):
+        return [widened(whole)]
     found: list[Array] = []
     for cluster in _clusters(runs):
         whole = _blocks([run for part in cluster.parts for run in part])
@@ -237,6 +248,29 @@ def of_file(extents: Sequence[tuple[int, Numbers, Numbers]]) -> list[Array]:
         if whole:
             found.append(widened(whole))
     return found
+
+
+def bytes_of(slab: Slab, dims: Sequence[int]) -> tuple[Numbers, Numbers] | None:
+    """The extents of a part of an array, the last dimension of which is an element's bytes. None:
+    more than MOST_EXTENTS."""
+    *lengths, length = dims
+    rows = [
+        (first, stride, 1, count * block, n)
+        if count == 1 or stride == block
+        else (first, stride, count, block, n)
+        for first, stride, count, block, n in zip(*slab, lengths, strict=True)
+    ]
+    while rows and rows[-1][2:4] == (1, rows[-1][4]):
+        length *= rows.pop()[4]
+    last = rows.pop() if rows else (0, 1, 1, 1, 1)
+    if math.prod(count * block for _, _, count, block, _ in rows) * last[2] > MOST_EXTENTS:
+        return None
+    start = np.zeros(1, np.int64)
+    for first, stride, count, block, n in (*rows, (*last[:3], 1, last[4])):
+        at = first + stride * np.arange(count)[:, None] + np.arange(block)
+        start = (start[:, None] * n + at.ravel()).ravel()
+    start = start * length
+    return start, start + length * last[3]
 
 
 def _list(runs: Sequence[Run], extents: Sequence[tuple[int, Numbers, Numbers]]) -> Array:

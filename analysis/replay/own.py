@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..darshan import raw
 from ..darshan.dxt import SEGMENT
-from ..darshan.raw import RawProcess, RawRecord, RawView
+from ..darshan.raw import RawDataSet, RawProcess, RawRecord, RawView, Slab
 from ..darshan.views import MARK, WHOLE, pieces
 from .extents import union
 
@@ -42,6 +42,8 @@ USES = {2: 1, 4: 2}  # MPI_MODE_RDONLY, MPI_MODE_WRONLY
 ACCESS_MODES = 14
 MOST_PIECES = 20_000_000  # of one process
 FIRST_MOVE = 100  # kinds of accesses, beside STEPS
+# A process, what its calls of HDF5 moved, and the direction.
+Moves = tuple[int, RawDataSet, tuple[Slab, ...] | None, int]
 POINTER = re.compile(r"i?(read|write)_(shared|ordered)")
 NO_OFFSETS = "a shared file pointer does not say its offsets"
 
@@ -67,13 +69,15 @@ class Calls:
 @dataclass
 class Own:
     """`files`: by number. `views`: from 1 on. `meetings`: when all processes were in one barrier,
-    or a call like it. `once`: views that overlap themselves where they repeat."""
+    or a call like it. `once`: views that overlap themselves where they repeat. `moves`: by path,
+    each process's calls of HDF5, alike ones once."""
 
     files: dict[int, Calls] = field(default_factory=dict)
     meetings: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     views: list[RawView] = field(default_factory=lambda: [WHOLE])
     numbers: dict[tuple[object, ...], int] = field(default_factory=dict)
     once: set[int] = field(default_factory=set)
+    moves: dict[str, list[Moves]] = field(default_factory=dict)
 
     def number(self, view: RawView) -> int:
         """0: the whole file, byte after byte."""
@@ -98,6 +102,9 @@ def read(folder: Path) -> Own:
             if record.module == "MPI-IO":
                 calls = own.files.setdefault(record.id, Calls(record.path))
                 _take(own, calls, process, record, later)
+        paths = {record.id: record.path for record in process.records}
+        for some in dict.fromkeys((one.data_set, one.slabs, one.way) for one in process.moves):
+            own.moves.setdefault(paths[some[0].file], []).append((process.rank, *some))
     for calls in own.files.values():
         calls.why = calls.why or _place(calls) or _meet(calls)
     own.meetings = _meetings(processes, began)

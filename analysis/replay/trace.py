@@ -18,7 +18,7 @@ from ..darshan.raw import RawView
 from ..darshan.views import WHOLE
 from ..errors import AnalysisError
 from . import own, recorder_text, synthesise, turns
-from .own import ACCESS, ALONE, STEP, TOGETHER, Own
+from .own import ACCESS, ALONE, STEP, TOGETHER, Moves, Own
 
 POSIX = "posix"
 MODULE_OF = {POSIX: "POSIX", TOGETHER: "MPI-IO", ALONE: "MPI-IO"}
@@ -58,8 +58,8 @@ class TracedFile:
 
 @dataclass
 class Trace:
-    """`accesses`: of each process, by time. `said`: missing or inferred. `meetings`: as in Own.
-    `hosts`: by process, if the log has them."""
+    """`accesses`: of each process, by time. `said`: missing or inferred. `meetings`,
+    `moves`: as in Own. `hosts`: by process, if the log has them."""
 
     path: Path
     log: Log
@@ -71,6 +71,7 @@ class Trace:
     views: list[RawView] = field(default_factory=lambda: [WHOLE])
     meetings: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     hosts: dict[int, str] = field(default_factory=dict)
+    moves: dict[str, list[Moves]] = field(default_factory=dict)
 
     @property
     def processes(self) -> int:
@@ -185,7 +186,10 @@ def _of_blocks(
     accesses = _by_process(blocks, number, log)
     trace = Trace(source, log, files, accesses, said, made_up, hosts=hosts)
     if calls:
-        trace.meetings = calls.meetings
+        trace.meetings, trace.moves = calls.meetings, calls.moves
+        sets = {(one[1].file, one[1].name) for some in calls.moves.values() for one in some}
+        if sets:
+            trace.said.append(f"{DATA_SETS}{len(sets)}; other methods get their arrays and owners")
     if calls and known:
         _add_own(trace, calls, {i: at for i, at in number.items() if i in known})
     moved = turns.align(accesses) if log.by_runtime else 0.0

@@ -2,15 +2,17 @@
 """What a trace's program wrote, as arrays of boxes, for `iokernel extents`."""
 
 import json
+import math
 import re
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
 
 from iogauge.common.files import write_whole
 
-from ..darshan.raw import CLOSE, OPEN, SYNC
+from ..darshan.raw import CLOSE, OPEN, SYNC, VARIABLE_LENGTH
 from ..darshan.views import WHOLE
 from . import arrays, extents
 from .acts import moved_extents
@@ -27,6 +29,19 @@ NAME_ROOM = 60
 SHOWN = 12
 
 ByRank = dict[int, tuple[Numbers, Numbers]]
+
+
+@dataclass
+class _Part:
+    """A file, or (with the bytes of an element behind its dimensions) a data set."""
+
+    name: str
+    dims: tuple[int, ...]
+    by_rank: ByRank
+
+    @property
+    def size(self) -> int:
+        return sum(int((end - start).sum()) for start, end in self.by_rank.values())
 
 
 @dataclass
@@ -77,16 +92,28 @@ def make(trace: Trace, out: Path, way: int = WRITE) -> WhatIf:
     begins = _shown_from(trace)
     word = ("read", "written")[way]
     said: list[str] = []
-    own: dict[int, list[tuple[str, ByRank]]] = {}
+    own: dict[int, list[tuple[str, int]]] = {}
     dumps: list[list[tuple[str, Array]]] = []
     for i, by_rank in _moved(trace, way).items():
-        name = trace.files[i].path.rsplit("/", 1)[-1]
-        by_rank = _apart(by_rank, f"{word} by several", trace.files[i].path, said)
-        if len(by_rank) == 1:
-            own.setdefault(next(iter(by_rank)), []).append((name, by_rank))
+        path = trace.files[i].path
+        name = path.rsplit("/", 1)[-1]
+        whole = _Part("", (), by_rank)
+        found = _data_sets(trace, path, way, whole.size, said) or [whole]
+        for part in found:
+            where = f"{path}:{part.name}" if part.name else path
+            part.by_rank = _apart(part.by_rank, f"{word} by several", where, said)
+        ranks = {rank for part in found for rank in part.by_rank}
+        if len(ranks) == 1:
+            size = sum(part.size for part in found)
+            own.setdefault(ranks.pop(), []).append((name, size))
         else:
-            found = _arrays(by_rank, begins.get(i, 0))
-            dumps.append([(f"{name}_{k}", array) for k, array in enumerate(found)])
+            dumps.append(
+                [
+                    (f"{name}{part.name.replace('/', '_')}_{k}", array)
+                    for part in found
+                    for k, array in enumerate(_arrays(part, begins.get(i, 0)))
+                ]
+            )
     if own:
         dumps += _own_files(own, said)
     if not dumps:
@@ -138,12 +165,49 @@ def _shown_from(trace: Trace) -> dict[int, int]:
     return found
 
 
-def _arrays(by_rank: ByRank, begin: int) -> list[Array]:
+def _data_sets(trace: Trace, path: str, way: int, in_file: int, said: list[str]) -> list[_Part]:
+    """What HDF5's calls moved, as bytes of each data set's elements in their order: in the file
+    they may be in chunks, and packed by filters. Nothing if that is not known."""
+    found: dict[tuple[str, int, int], _Part] = {}
+    moves = [one for one in trace.moves.get(path, ()) if one[3] == way]
+    for _, one, _, _ in moves:
+        key = (one.name, one.bytes, len(one.dims))
+        part = found.setdefault(key, _Part(one.name, (), {}))
+        dims = zip_longest((*one.dims, one.bytes), part.dims, fillvalue=0)
+        part.dims = tuple(max(both) for both in dims)
+    places: dict[tuple[int, tuple[str, int, int]], list[tuple[Numbers, Numbers]]] = {}
+    for rank, one, slabs, _ in moves:
+        key = (one.name, one.bytes, len(one.dims))
+        some = [arrays.bytes_of(slab, found[key].dims) for slab in slabs or ()]
+        known = [each for each in some if each]
+        if slabs is None or one.kind == VARIABLE_LENGTH or len(known) < len(some):
+            said.append(f"as in the file, as not all is known of {path}:{one.name}")
+            return []
+        if known:
+            places.setdefault((rank, key), []).extend(known)
+    for (rank, key), known in places.items():
+        start, end = (np.concatenate(both) for both in zip(*known, strict=True))
+        found[key].by_rank[rank] = extents.union(start, end)
+    if found:
+        packed = ", packed by filters" * any(one.filters for _, one, _, _ in moves)
+        size = sum(part.size for part in found.values())
+        said.append(
+            f"{size} bytes of {len(found)} data sets, as HDF5's calls have them; in the file, "
+            f"{in_file}{packed}: {path}"
+        )
+    return [part for part in found.values() if part.by_rank]
+
+
+def _arrays(part: _Part, begin: int) -> list[Array]:
     """What views show, from `begin` on, is no part of an array with the header before it."""
+    by_rank = part.by_rank
+    if part.dims:
+        of_set = [(rank, *mine) for rank, mine in sorted(by_rank.items())]
+        return arrays.of_file(of_set, (*part.dims[:-2], math.prod(part.dims[-2:])))
     found: list[Array] = []
     for low, high in ((0, begin), (begin, np.iinfo(np.int64).max)):
-        part = (np.array([low]), np.array([high]))
-        some = [(rank, *extents.shared(mine, part)) for rank, mine in sorted(by_rank.items())]
+        range_ = (np.array([low]), np.array([high]))
+        some = [(rank, *extents.shared(mine, range_)) for rank, mine in sorted(by_rank.items())]
         some = [one for one in some if len(one[1])]
         found += arrays.of_file(some) if some else []
     return found
@@ -171,7 +235,7 @@ def _apart(by_rank: ByRank, what: str, path: str, said: list[str]) -> ByRank:
 
 
 def _own_files(
-    own: dict[int, list[tuple[str, ByRank]]], said: list[str]
+    own: dict[int, list[tuple[str, int]]], said: list[str]
 ) -> list[list[tuple[str, Array]]]:
     """Files that one process uses: the first ones of all processes are parts of one array."""
     dumps = []
@@ -181,8 +245,7 @@ def _own_files(
         name = ""
         for rank, files in sorted(own.items()):
             if k < len(files):
-                start, end = files[k][1][rank]
-                size = int((end - start).sum())
+                size = files[k][1]
                 boxes[rank] = [((place,), (size,))]
                 place += size
                 name = name or files[k][0]

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 from iokernel_stacks import Stack, lacking
-from recorder_runs import preload, python, traced
+from recorder_runs import kernel, preload, python, traced
 
 from iogauge.analysis.darshan.raw import RawProcess, Slab, read_folder
+from iogauge.analysis.replay import trace, what_if
+from iogauge.analysis.replay.arrays import Array
 from iogauge.cli.main import main
 
 INT, INTEGER, DEFLATE, SHUFFLE = 4, 0, 1, 2
@@ -179,6 +181,48 @@ def test_the_table_of_data_sets(
     assert main(words) == 0
     said = capsys.readouterr().out
     assert all(f"{file}:{name}" in text for file, name in SETS for text in (said, page.read_text()))
+
+
+def test_arrays_for_other_methods(
+    stack: Stack, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are those of the data sets, in bytes or float64, also where chunks are packed."""
+    data_sets(stack, tmp_path)
+    made = what_if.make(trace.load(tmp_path / "traces"), tmp_path / "e")
+    expected = {
+        "one.h5_packed_0": Array((8, 3), {k: [((4 * k, 0), (4, 3))] for k in (0, 1)}, True),
+        "one.h5_a_group_chunked_0": Array((8, 24), {k: [((0, 12 * k), (8, 12))] for k in (0, 1)}),
+        "one.h5_longer_0": Array((16, 24), {k: [((0, 12 * k), (16, 12))] for k in (0, 1)}),
+        "one.h5_strided_0": Array((6, 2), {k: [((0, k), (6, 1))] for k in (0, 1)}, True),
+        "one.h5_whole_0": Array((12,), {0: [((0,), (12,))]}, True),
+        "two.h5_rows_0": Array((2, 1), {k: [((k, 0), (1, 1))] for k in (0, 1)}, True),
+    }
+    found = dict(made.arrays)
+    assert {name: found[name] for name in expected} == expected
+    assert made.bytes == sum(
+        INT * math.prod(dims) for (_, name), (dims, *_) in SETS.items() if " " not in name[1:]
+        and name != "/points"
+    ) + INT * (6 + 16)  # fmt: skip
+    words = ["replay", "plan", str(tmp_path / "traces"), "-o", str(tmp_path / "s")]
+    assert main(words) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "data sets, replayed by the calls below them: 11; other methods get their" in said
+
+
+@pytest.mark.parametrize(
+    ("method", "words"), [("netcdf4", "s3d --grid 8x6x4"), ("cgns", "cgns-structured")]
+)
+def test_libraries_on_hdf5(stack: Stack, tmp_path: Path, method: str, words: str) -> None:
+    """Their data sets' calls move the payload, each element once in each direction."""
+    if reason := lacking(stack.iokernel).get(method):
+        pytest.skip(f"stack {stack.name}: {method}: {reason}")
+    run, processes = kernel(stack, tmp_path, *words.split(), "--method", method, dxt=True)
+    payload = run.good()["payload"]["bytes"]
+    for way in (READ, WRITE):
+        moves = [one for process in processes for one in process.moves if one.way == way]
+        large = [one for one in moves if math.prod(one.data_set.dims) > 64]
+        assert all(one.slabs is not None for one in moves)
+        assert sum(one.elements * one.data_set.bytes for one in large) == payload
 
 
 def test_without_single_accesses_there_are_no_calls(stack: Stack, tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iogauge.analysis.darshan import views as views_
-from iogauge.analysis.darshan.raw import RawView
+from iogauge.analysis.darshan.raw import VARIABLE_LENGTH, RawDataSet, RawView, Slab
 from iogauge.analysis.replay import arrays, trace, what_if
 from iogauge.analysis.replay.arrays import Array
 from iogauge.analysis.replay.trace import ACCESS, CannotReplayError
@@ -216,3 +218,130 @@ def test_arrays_do_not_depend_on_how_views_begin(
     if len(rows) * len(columns) > 1:  # a process alone has no arrays, but bytes
         assert all(one == first for one in found.values())
         assert sum(array.bytes for array in first[1]) == sum(rows) * sum(columns) * dumps
+
+
+def moving(
+    dims: tuple[int, ...], slabs: list[Sequence[Slab] | None], *, size: int = 4, kind: int = 0,
+    filters: tuple[int, ...] = (), name: str = "/x", path: str = "/a/1",
+) -> trace.Trace:  # fmt: skip
+    """A program with calls of HDF5, one of each process in turn. In the file, each has a byte."""
+    ranks = range(len(slabs))
+    made = traced({path: [[(rank, 1)] for rank in ranks]})
+    one = RawDataSet(1, name, kind, size, dims, (), filters)
+    made.moves[path] = [
+        (rank, one, None if some is None else tuple(some), 1) for rank, some in enumerate(slabs)
+    ]
+    return made
+
+
+def block(start: Sequence[int], count: Sequence[int], *, singly: bool = False) -> Slab:
+    """As two programs would select it."""
+    one = (1,) * len(start)
+    if singly:
+        return (tuple(start), one, tuple(count), one)
+    return (tuple(start), one, one, tuple(count))
+
+
+def owned(made: what_if.WhatIf) -> np.ndarray:
+    return np.concatenate([owners_of(array) for _, array in made.arrays])
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 3), st.integers(1, 4)), min_size=1, max_size=4).filter(
+        lambda cuts: math.prod(parts for parts, _ in cuts) > 1
+    ),
+    st.sampled_from([1, 4, 8, 12]), st.booleans(),
+)  # fmt: skip
+def test_data_sets_that_are_contiguous_are_as_in_the_file(
+    tmp_path_factory: pytest.TempPathFactory, cuts: list[tuple[int, int]], size: int, singly: bool
+) -> None:
+    """Uneven blocks: the file's extents and HDF5's calls give the same owner of each byte. Only the
+    calls always have the dimensions."""
+    dims = tuple(parts * each + (parts - 1) // 2 for parts, each in cuts)
+    edges = [
+        [*(each * i for i in range(parts)), n] for n, (parts, each) in zip(dims, cuts, strict=True)
+    ]
+    owners, slabs = np.zeros(dims, int), list[list[Slab]]()
+    for corner in itertools.product(*(itertools.pairwise(some) for some in edges)):
+        owners[tuple(slice(*pair) for pair in corner)] = len(slabs)
+        start, count = [low for low, _ in corner], [high - low for low, high in corner]
+        slabs.append([block(start, count, singly=singly)])
+    flat = np.repeat(owners.ravel(), size)
+    file = tmp_path_factory.getbasetemp() / "extents"
+    by = [[(int(a), int(b - a)) for a, b in zip(*pair, strict=True)]
+          for _, *pair in extents_of(flat)]  # fmt: skip
+    by_extents = what_if.make(traced({"/a/1": by}), file)
+    by_calls = what_if.make(moving(dims, list(slabs), size=size), file)
+    assert np.array_equal(owned(by_extents), flat) and np.array_equal(owned(by_calls), flat)
+    ((_, one),) = by_calls.arrays
+    unit = 8 if one.wide else 1
+    assert (*one.dims[:-1], one.dims[-1] * unit) == (*dims[:-1], dims[-1] * size)
+
+
+def test_data_sets_in_chunks_are_arrays(tmp_path: Path) -> None:
+    """Rows of each process, which no extent of the file shows: it is packed."""
+    halves: list[Sequence[Slab] | None] = [[block((2 * k, 0), (2, 6))] for k in range(2)]
+    made = what_if.make(moving((4, 6), halves, size=8, filters=(1,)), tmp_path / "e")
+    assert made.arrays == [
+        ("1_x_0", Array((4, 6), {k: [((2 * k, 0), (2, 6))] for k in (0, 1)}, True))
+    ]
+    said = "192 bytes of 1 data sets, as HDF5's calls have them; in the file, 2, packed by filters"
+    assert made.said == [f"{said}: /a/1"]
+    assert made.bytes == 4 * 6 * 8
+
+
+def test_a_data_set_that_grows_is_one(tmp_path: Path) -> None:
+    """Each of two steps has its own dimensions, and a call of each process."""
+    made = moving((1, 4), [[block((0, 2 * k), (1, 2))] for k in (0, 1)], size=8)
+    later = RawDataSet(1, "/x", 0, 8, (2, 4), (), ())
+    made.moves["/a/1"] += [(k, later, (block((1, 2 * k), (1, 2)),), 1) for k in (0, 1)]
+    ((_, one),) = what_if.make(made, tmp_path / "e").arrays
+    assert one == Array((2, 4), {k: [((0, 2 * k), (2, 2))] for k in (0, 1)}, True)
+
+
+def test_strides_points_and_numbers_of_data_sets(tmp_path: Path) -> None:
+    every: list[Sequence[Slab] | None] = [[((2 * k,), (4,), (3,), (2,))] for k in (0, 1)]
+    ((_, one),) = what_if.make(moving((12,), every, size=8), tmp_path / "e").arrays
+    assert owners_of(one)[::8].tolist() == [0, 0, 1, 1] * 3
+    points: list[Sequence[Slab] | None] = [
+        [block((at,), (1,)) for at in mine] for mine in ([3, 0, 3], [1, 2])
+    ]
+    assert owned(what_if.make(moving((9,), points, size=1), tmp_path / "e")).tolist() == [
+        0,
+        1,
+        1,
+        0,
+    ]
+    number = what_if.make(moving((), [[((), (), (), ())], []], size=4), tmp_path / "e")
+    assert [array.bytes for _, array in number.arrays] == [4]
+
+
+def test_what_two_write_of_a_data_set_is_the_lowest_ones(tmp_path: Path) -> None:
+    both: list[Sequence[Slab] | None] = [[block((0,), (6,))], [block((3,), (6,))]]
+    made = what_if.make(moving((9,), both, size=1), tmp_path / "e")
+    assert owned(made).tolist() == [0] * 6 + [1] * 3
+    assert "3 bytes are written by several processes, and here by the lowest: /a/1:/x" in made.said
+
+
+@pytest.mark.parametrize(
+    ("slabs", "kind"),
+    [(None, 0), ([block((0,), (4,))], VARIABLE_LENGTH), ([((0,), (2,), (2**30,), (1,))], 0)],
+)
+def test_what_is_not_known_of_a_data_set(
+    slabs: Sequence[Slab] | None, kind: int, tmp_path: Path
+) -> None:
+    """Its file is taken as it is: each process has a byte."""
+    made = moving((2**31,), [[block((0,), (4,))], slabs], kind=kind)
+    found = what_if.make(made, tmp_path / "e")
+    assert found.said[0] == "as in the file, as not all is known of /a/1:/x"
+    assert owned(found).tolist() == [0, 1]
+
+
+def test_a_file_of_each_process_has_its_data_sets_bytes(tmp_path: Path) -> None:
+    """And not those that its file has, packed."""
+    made = traced({"/a/1": [[(0, 1)], []], "/a/2": [[], [(0, 1)]]})
+    for k, length in ((0, 2), (1, 3)):
+        of = RawDataSet(1, "/x", 0, 8, (length,), (), (1,))
+        made.moves[f"/a/{k + 1}"] = [(k, of, (block((0,), (length,)),), 1)]
+    ((_, one),) = what_if.make(made, tmp_path / "e").arrays
+    assert one == Array((5,), {0: [((0,), (2,))], 1: [((2,), (3,))]}, True)
