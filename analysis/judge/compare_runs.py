@@ -155,10 +155,10 @@ def pairs(found: Sequence[Group]) -> list[Pair]:
 
 
 def row(a: Group, b: Group) -> Row:
-    """One row of the table. `a` is a median, `b` differs from it by `ratio`."""
+    """One row of the table. `b` is a median, `a` differs from it by `ratio`."""
     of_a, of_b = speeds(a), speeds(b)
     found, middle = samples.speedup(of_a, of_b), samples.middle(of_a, of_b)
-    sides = [1 / one if a.unit == "s" else one for one in (middle, middle * found.value)]
+    sides = [1 / one if a.unit == "s" else one for one in (middle / found.value, middle)]
     return {
         **dict(zip(CASE, a.case, strict=True)),
         "quantity": a.quantity,

@@ -72,25 +72,19 @@ def places(connection: Any, where: store.Where, default: str) -> list[Place]:
 def place(pattern: str, fs: str, unit: str, group: Sequence[Row], default: str) -> Place:
     best = fastest(group, default)
     base = default_of(best, group, default)
-    stacks = {
-        row["stack"]: found
-        for row in group
-        if row["stack"] != best["stack"] and _alike(row, best)
-        if (found := over(best, group, partial(_on, group, row["stack"])))
-    }
+    others = dict.fromkeys(row["stack"] for row in group if row["stack"] != best["stack"])
+    beside = {stack: over(best, group, partial(_on, group, stack)) for stack in others}
+    stacks = {stack: found for stack, found in beside.items() if found}
     gain = None
     if base is not best:
         gain = over(best, group, lambda row: default_of(row, group, default))
     return Place(pattern, fs, unit, best, base, gain, stacks, by_kind(group, default))
 
 
-def _alike(row: Row, other: Row) -> bool:
-    return all(row[key] == other[key] for key in ("call", "variant", "hints"))
-
-
 def _on(group: Sequence[Row], stack: str, row: Row) -> Row | None:
     """The same call on a stack."""
-    return next((one for one in group if one["stack"] == stack and _alike(one, row)), None)
+    wanted = {**{key: row[key] for key in ("call", "variant", "hints")}, "stack": stack}
+    return next((one for one in group if wanted.items() <= one.items()), None)
 
 
 def answers(

@@ -54,11 +54,11 @@ def chosen(a: Speeds, b: Speeds) -> dict[tuple[int, int], Pair]:
 
 
 def middle(a: Speeds, b: Speeds) -> float:
-    """A's median, of the pairs or sessions that `speedup` is of. B's beside it is shown as this
-    times the speedup: two medians of noisy jobs can point the other way than their ratios."""
+    """B's median, of the pairs or sessions that `speedup` is of. A's beside it is shown as this
+    over the speedup: two medians of noisy jobs can point the other way than their ratios."""
     if together := chosen(a, b):
-        return statistics.median(speed for speed, _ in together.values())
-    return statistics.median(by_session(a).values())
+        return statistics.median(speed for _, speed in together.values())
+    return statistics.median(by_session(b).values())
 
 
 def by_session(side: Speeds) -> dict[int, float]:

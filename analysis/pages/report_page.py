@@ -65,19 +65,10 @@ def lines(table: Table) -> list[tuple[str, str]]:
             for direction in DIRECTIONS:
                 if why := why_above(row, ceiling, direction):
                     run = row.run
-                    words = (
-                        run.pattern,
-                        run.scale,
-                        run.method or run.test,
-                        run.mode,
-                        row.label,
-                        f"on {run.stack}, {run.fs}, {direction}",
-                    )
-                    text = (
-                        f"{' '.join(filter(None, words))}, "
-                        f"{percent_text(row, ceiling, direction)} % {name}"
-                    )
-                    found.append((text, why))
+                    words = (run.pattern, run.scale, run.method or run.test, run.mode, row.label)
+                    where = f"on {run.stack}, {run.fs}, {direction}"
+                    share = f"{percent_text(row, ceiling, direction)} % {name}"
+                    found.append((f"{' '.join(filter(None, words))} {where}, {share}", why))
     return found
 
 

@@ -55,11 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="exit 1 if B is slower than A by this much, failed or is missing; "
         "3 if that is undecided",
     )
-    parser.add_argument(
-        "--allow-undecided",
-        action="store_true",
-        help="with --fail-slower: cases that are not decided yet do not count",
-    )
+    words = "with --fail-slower: cases that are not decided yet do not count"
+    parser.add_argument("--allow-undecided", action="store_true", help=words)
     parser.add_argument(
         "--correct",
         choices=("holm", "bh"),
@@ -68,9 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(Benjamini-Hochberg), 1 in 20 of the cases it calls slower is not",
     )
     parser.add_argument("--all", action="store_true", help="also cases that decide nothing")
-    parser.add_argument(
-        "--html", type=options.out_file, metavar="FILE", help="also write the comparison as a page"
-    )
+    words = "also write the comparison as a page"
+    parser.add_argument("--html", type=options.out_file, metavar="FILE", help=words)
     options.add_store(parser)
     formats.add_format(parser)
 

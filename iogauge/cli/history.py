@@ -12,24 +12,15 @@ from .compare import percent
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     options.add_where(parser)
     options.add_quantity(parser)
-    parser.add_argument(
-        "--smallest",
-        type=percent,
-        default=0.05,
-        metavar="PERCENT",
-        help="ignore smaller changes (default: 5%%)",
-    )
-    parser.add_argument("--all", action="store_true", help="also cases without a change")
-    parser.add_argument(
-        "--plot", type=options.out_file, metavar="FILE", help="plot the cases as .png or .svg"
-    )
-    parser.add_argument(
-        "--fail-regressed",
-        action="store_true",
-        help="exit 1 if a case is regressed, or its last run far below the others",
-    )
+    words = "ignore smaller changes (default: 5%%)"
+    add("--smallest", type=percent, default=0.05, metavar="PERCENT", help=words)
+    add("--all", action="store_true", help="also cases without a change")
+    add("--plot", type=options.out_file, metavar="FILE", help="plot the cases as .png or .svg")
+    words = "exit 1 if a case is regressed, or its last run far below the others"
+    add("--fail-regressed", action="store_true", help=words)
     options.add_store(parser)
     formats.add_format(parser)
 
@@ -45,8 +36,7 @@ def run(args: argparse.Namespace) -> int:
     found = history.find(connection, where, given, quantities, args.smallest)
     if not found:
         raise NothingFoundError(f"no run{store.fitting(args.where)}")
-    everything = args.all or formats.for_programs(args)
-    rows = history_table.rows(found, everything=everything)
+    rows = history_table.rows(found, everything=args.all or formats.for_programs(args))
     formats.show(args, rows, history_table.COLUMNS)
     if args.plot:
         from iogauge.analysis.pages import history_chart  # here: the chart library is slow to load

@@ -218,12 +218,7 @@ def run(child: Child, words: Sequence[str], output: Path, done: Measured, second
     some = [",".join(map(str, TWICE)), *(f"{hashes[job.case]}:{job.stack}" for job in also)]
     variables = {ONLY: only(stacks), order.SOME: " ".join(some)}
     more = measure(
-        child,
-        [*without(words), *names],
-        output,
-        part=True,
-        variables=variables,
-        rounds=ROUNDS - 1,
+        child, [*without(words), *names], output, part=True, variables=variables, rounds=ROUNDS - 1
     )
     if more.report is not None:
         data = merge(data, json_file.read(more.report), more.name)
