@@ -76,14 +76,14 @@ def _row(stack: StackRuns) -> Sequence[object]:
     counts = (stack.outcomes[kind] for kind in OUTCOMES)
     return (
         f"`{stack.name}`",
-        _version(stack),
+        version(stack),
         stack.runs,
         *counts,
         f"`{stack.safe}`" if stack.safe else "none",
     )
 
 
-def _version(stack: StackRuns) -> str:
+def version(stack: StackRuns) -> str:
     """The short form: `MPICH 4.2.1`."""
     return " ".join(stack.versions.get("mpi", "?").replace(" Version:", "").split())
 
@@ -105,7 +105,7 @@ def _seen(report: known_defects.Report, stacks: Sequence[StackRuns]) -> str:
         if not seen.runs:
             continue  # its library was built without that MPI-IO
         often = f"{seen.bad} of {seen.runs}" + _again(seen)
-        said.append(f"{_version(one)} ({one.name}) {report.kind} in {often}")
+        said.append(f"{version(one)} ({one.name}) {report.kind} in {often}")
     return ", ".join(said) or "no stack"
 
 
