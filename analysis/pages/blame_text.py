@@ -25,7 +25,7 @@ MOST_LINES = 24  # accesses printed for a wrong byte
 
 
 def show(blame: Blame, wrong: WrongByte | None, examples: int) -> None:
-    console = screen.console()
+    console = screen.console(10_000)  # sentences: a pipe gets each in one line
     traced = blame.traced
     nodes = len(set(traced.hosts))
     size = f"{len(traced.accesses)} accesses of {traced.processes} processes"

@@ -25,7 +25,7 @@ from iogauge.analysis.pages import grid
 from iogauge.analysis.store.ingest import ingest
 from iogauge.cli import advise
 from iogauge.cli.main import main
-from tests.analysis_recorded import ROOT, Recorded, run_analysis
+from tests.analysis_recorded import DATA, ROOT, Recorded, run_analysis
 
 WIDTH = 80
 
@@ -253,3 +253,10 @@ def test_80_columns_show_what_tells_rows_apart_and_no_half_interval(data: st.Dat
         for name in columns:
             assert name not in (*grid.KEYS, "case") or str(row[name]) in shown, name
     assert ("low" in kept) == ("high" in kept) and ("gain_low" in kept) == ("gain_high" in kept)
+
+
+def test_a_pipe_gets_each_sentence_in_one_line() -> None:
+    """However long: a program reads lines."""
+    done = run_analysis("blame", DATA / "darshan" / "mpich-collective-dxt" / "trace.darshan")
+    said = [line for line in done.stdout.splitlines() if line.startswith("inferred: ")]
+    assert len(said) == 1 and len(said[0]) > 200 and said[0].endswith(" at most")
