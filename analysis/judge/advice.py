@@ -204,8 +204,8 @@ def _of_a_kind(of: Sequence[Row], default: str) -> Row:
 
 
 def of_kind(step: Step) -> str:
-    """`one shared file: mpiio:collective on mpich, 1.60 times as long as a file per process (1.30
-    to 2.10)`."""
+    """`one shared file: mpiio:collective on mpich, taking 1.60 times as long as a file per process
+    (1.30 to 2.10)`."""
     text = f"{tables.KINDS[step.kind]}: {step.best['call']} on {step.best['stack']}"
     return f"{text}, {_takes(step.speed, tables.KINDS[step.over])}" if step.speed else text
 
@@ -213,7 +213,7 @@ def of_kind(step: Step) -> str:
 def _takes(speed: interval.Interval, over: str) -> str:
     if speed.verdict == "no difference":
         return f"{no_difference(speed)} from {over}"
-    text = f"{ratio(1 / speed.value, speed.verdict)} times as long as {over}"
+    text = f"taking {ratio(1 / speed.value, speed.verdict)} times as long as {over}"
     if speed.low is None or speed.high is None:
         return f"{text}, not decided yet: {speed.lacks}"
     ends = f"({three(1 / speed.high)} to {three(1 / speed.low)})"

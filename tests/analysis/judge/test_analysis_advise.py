@@ -50,8 +50,8 @@ def test_in_words(tmp_path: Path) -> None:
         "3.00 times mpiio:collective on the same stack (3.00 to 3.00); "
         f"a repeat took {took:.2g} ms, too short for advice\n"
         "  a file per process: posix on openmpi\n"
-        "  one shared file: mpiio:collective on openmpi, 3.00 times as long as a file per process "
-        "(3.00 to 3.00)\n"
+        "  one shared file: mpiio:collective on openmpi, taking 3.00 times as long as a file per "
+        "process (3.00 to 3.00)\n"
     ) in done.stdout
 
 
@@ -62,7 +62,7 @@ def test_few_jobs_have_no_third_digit(tmp_path: Path) -> None:
     assert (
         ", 3.1 times mpiio:collective on the same stack (1 pair; 6 needed); a repeat" in done.stdout
     )
-    assert ", 3.1 times as long as a file per process, not decided yet: 1 pair; " in done.stdout
+    assert ", taking 3.1 times as long as a file per process, not decided yet: 1 " in done.stdout
 
 
 def test_a_kind_of_file_is_not_judged_by_a_slow_call_that_ran_more_often(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_kind_of_file_is_not_judged_by_a_slow_call_that_ran_more_often(tmp_pat
     cases = {**CASES, (s3d("posix-shared"), "openmpi"): [200.0]}
     store = made.store(tmp_path, [cases], jobs=True)
     done = run_analysis("advise", "--pattern", "s3d", "--system", "local", "--store", store)
-    assert "shared file: posix-shared on openmpi, 1.5 times as long as a file pe" in done.stdout
+    assert "shared file: posix-shared on openmpi, taking 1.5 times as long as a fil" in done.stdout
     assert ", not decided yet: 1 pair; 6 needed" in done.stdout
 
 
