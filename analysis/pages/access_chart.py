@@ -163,12 +163,9 @@ def _paths(trace: Trace, ways: Sequence[int], marks: Callable[..., Marks]) -> li
         rows = [some["length"][some["write"] == way] for some in trace.accesses]
         calls, moved = sum(map(len, rows)), sum(int(some.sum()) for some in rows)
         title = f"{calls:,} {name}s, {moved:,} bytes"
-        found.append(Path(COLOURS[name], "".join(_box(*mark) for mark in mine.tolist()), title))
+        boxes = "".join(f"M{x} {y}h{w}v{h}h-{w}z" for x, y, w, h in mine.tolist())
+        found.append(Path(COLOURS[name], boxes, title))
     return found
-
-
-def _box(x: int, y: int, width: int, height: int) -> str:
-    return f"M{x} {y}h{width}v{height}h-{width}z"
 
 
 def _bars(

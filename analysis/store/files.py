@@ -58,7 +58,8 @@ def damage(store: Path, path: Path) -> str:
         return "it is empty"
     if len(data) < LEAST or data[:4] != MAGIC or data[-4:] != MAGIC:
         return "it is not a Parquet file, or is truncated"
-    if _sum(store, path.stem, data).exists() or not any(_sums(store, path.stem)):
+    sums = (store / SUMS).glob(f"{glob.escape(path.stem)}-" + "[0-9a-f]" * 8)
+    if _sum(store, path.stem, data).exists() or not any(sums):
         return ""
     return "it is not what was stored: its bytes have changed"
 
@@ -96,7 +97,3 @@ def in_words(store: Path, bad: Sequence[Bad]) -> str:
 
 def _sum(store: Path, uuid: str, data: bytes) -> Path:
     return store / SUMS / f"{uuid}-{zlib.crc32(data):08x}"
-
-
-def _sums(store: Path, uuid: str) -> Iterator[Path]:
-    return (store / SUMS).glob(f"{glob.escape(uuid)}-" + "[0-9a-f]" * 8)
