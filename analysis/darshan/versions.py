@@ -50,6 +50,5 @@ _SINCE: dict[str, dict[int, tuple[str, ...]]] = {
 
 
 def absent(module: str, version: int) -> set[str]:
-    """The fields that records of this version lack."""
     since = _SINCE.get(module, {})
     return {name for first, names in since.items() if version < first for name in names}

@@ -77,7 +77,6 @@ class Runs:
         return name
 
     def most_processes(self, where: Where) -> int:
-        """The largest value in these cases; 0 if there are none."""
         sql = f"SELECT max(processes) FROM {self.cases} WHERE {where.sql}"
         return self.connection.execute(sql, where.values).fetchone()[0] or 0
 

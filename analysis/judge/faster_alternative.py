@@ -36,7 +36,6 @@ class Alternative:
 
     @property
     def title(self) -> str:
-        """The method with its hints."""
         return f"{self.name} with {', '.join(self.hints)}" if self.hints else self.name
 
 

@@ -115,7 +115,6 @@ class History:
 
     @property
     def since(self) -> datetime | None:
-        """When the regression began."""
         return self.regressed[0].date if self.regressed else None
 
     @functools.cached_property

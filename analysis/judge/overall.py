@@ -45,7 +45,6 @@ def speedup(a: Group, b: Group) -> Interval:
 
 
 def evidence(both: Sequence[Pair]) -> list[gate.Evidence]:
-    """Of each case."""
     return [samples.evidence(speeds(a), speeds(b)) for a, b in both]
 
 

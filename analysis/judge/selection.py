@@ -103,7 +103,6 @@ _TYPES = {"nfs": ("nfs4",), "ceph": ("fuse.ceph-fuse",)}
 
 
 def keys_condition(keys: Mapping[str, Any]) -> Side:
-    """Runs by several keys at once."""
     where = Where("true")
     for key, value in keys.items():
         where = where.key(key, [str(value), *(_TYPES.get(value, ()) if key == "fs_type" else ())])

@@ -37,7 +37,6 @@ def counts_text(table: Table) -> str:
 
 
 def interruption(table: Table) -> str:
-    """A note for an interrupted session; else empty."""
     if not table.session.interrupted:
         return ""
     return "Interrupted: only what had finished is shown"

@@ -106,7 +106,6 @@ class Place:
 
 
 def _best(found: Iterable[Reached]) -> dict[int, float]:
-    """By job."""
     best: dict[int, float] = {}
     for one in found:
         best[one.job] = max(one.value, best.get(one.job, 0.0))

@@ -54,7 +54,6 @@ def _kept(folder: Path) -> Path:
 
 
 def output() -> Path:
-    """All results."""
     return own("output")
 
 

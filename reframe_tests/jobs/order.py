@@ -16,7 +16,6 @@ KEPT = "_iogauge_wrapped"
 
 
 def seed() -> int | None:
-    """The seed of the order."""
     text = os.environ.get(SEED, "")
     return int(text) if text else None
 
