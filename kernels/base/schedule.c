@@ -171,7 +171,7 @@ static int parse_view(io_schedule *s, io_view *v, const uint64_t *from, uint64_t
 
 static int parse_views(io_schedule *s, uint64_t at, uint64_t numbers, io_error *error) {
     s->view_numbers = malloc(numbers * NUMBER);
-    s->views = calloc(numbers / VIEW_NUMBERS + 1, sizeof *s->views);
+    s->views = calloc(numbers / VIEW_NUMBERS + 2, sizeof *s->views); /* one may be unfinished */
     if (!s->view_numbers || !s->views) return io_fail(error, "out of memory for the views of a schedule");
     if (read_numbers(s, at, s->view_numbers, numbers, error)) return -1;
     for (uint64_t i = 0; i < numbers; s->nviews++) {

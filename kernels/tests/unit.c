@@ -39,6 +39,7 @@ int main(int argc, char **argv) {
         {"parse",    unit_parse   },
         {"patterns", unit_patterns},
         {"ramses",   unit_ramses  },
+        {"schedule", unit_schedule},
         {"values",   unit_values  },
     };
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
@@ -47,6 +48,7 @@ int main(int argc, char **argv) {
             printf("%s: %" PRIu64 " checks, %" PRIu64 " failed\n", units[i].name, checks, failures);
             return failures || !checks;
         }
-    fprintf(stderr, "Usage: iokernel_unit clock|layout|machine|memory|parse|patterns|ramses|values\n");
+    fprintf(stderr,
+            "Usage: iokernel_unit clock|layout|machine|memory|parse|patterns|ramses|schedule|values\n");
     return 2;
 }

@@ -23,6 +23,7 @@ void unit_memory(void);
 void unit_parse(void);
 void unit_patterns(void);
 void unit_ramses(void);
+void unit_schedule(void);
 void unit_values(void);
 
 #endif
