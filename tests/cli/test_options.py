@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Options: each that a command reads is there, each that is there is read, and the default that its
+help states is the one in force."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from iogauge import cli
+from iogauge.cli import table
+from iogauge.cli.main import parser_of
+
+MODULES: dict[str, list[table.Command]] = defaultdict(list)
+for one in table.COMMANDS:
+    MODULES[one.module.partition(":")[0]].append(one)
+TREES = {path.stem: ast.parse(path.read_text()) for path in Path(cli.__path__[0]).glob("*.py")}
+
+
+def actions(command: table.Command) -> list[argparse.Action]:
+    found = parser_of(command)._actions
+    return [action for action in found if not isinstance(action, argparse._HelpAction)]
+
+
+def read_in(tree: ast.AST) -> set[str]:
+    """The names NAME of `args.NAME`."""
+    return {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "args"
+        and isinstance(node.ctx, ast.Load)
+    }
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_what_a_command_reads_is_an_option(module: str) -> None:
+    there = {action.dest for command in MODULES[module] for action in actions(command)}
+    assert read_in(TREES[module]) - there - {"run"} == set()
+
+
+@pytest.mark.parametrize("command", table.COMMANDS, ids=lambda command: command.name)
+def test_each_option_is_read(command: table.Command) -> None:
+    """Somewhere in the command line, by its name: as an attribute or a text."""
+    names = set()
+    for tree in TREES.values():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                names.add(node.attr)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                names.add(node.value)
+    assert {action.dest for action in actions(command)} - names == set()
+
+
+def differs(action: argparse.Action) -> bool:
+    """A number must be in the help; a word, if the help names a default."""
+    default: Any = action.default
+    text = (action.help or "") % vars(action)
+    if isinstance(default, int | float) and not isinstance(default, bool):
+        said = re.findall(r"([\d.]+)(%?)", text)
+        return default not in [float(number) / (100 if part else 1) for number, part in said]
+    named = re.search(r"\(default: ([^);]*)[);]", text)
+    if not default or not named or isinstance(default, Path) or default == argparse.SUPPRESS:
+        return False
+    words = default[0] if isinstance(default[0], list) else default
+    return named[1] != (words if isinstance(words, str) else ",".join(words))
+
+
+@pytest.mark.parametrize("command", table.COMMANDS, ids=lambda command: command.name)
+def test_the_default_is_what_the_help_says(command: table.Command) -> None:
+    wrong = [
+        (one.option_strings, one.default, one.help) for one in actions(command) if differs(one)
+    ]
+    assert wrong == []
