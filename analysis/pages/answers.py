@@ -127,7 +127,7 @@ def troubles(connection: Any, where: Where) -> list[str]:
         if one.disturbed:
             said.append(
                 f"machine disturbed: on {one.fs} the peak beside the same case varied by a factor "
-                f"of {one.typical:.1f} (median of {one.cases} cases; worst {one.worst:.1f})"
+                f"of {one.typical:.1f} (the median; cases: {one.cases}; worst: {one.worst:.1f})"
             )
     if crowded := disturbance.crowded(connection, where):
         runs = "1 run" if crowded == 1 else f"{crowded} runs"
