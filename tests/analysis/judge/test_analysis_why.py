@@ -369,3 +369,27 @@ def test_only_data_calls_to_the_runs_own_files_count() -> None:
     bottleneck._add_trace(found, traced)
     assert found.slowest == {"POSIX": (0.1, 1)}
     assert found.mean == {"POSIX": 0.05}
+
+
+def test_of_a_run_without_a_case_its_folder_tells(tmp_path: Path) -> None:
+    """The folders above are partition and stack, the last name is the test with its hash."""
+    folder = tmp_path / "local" / "host" / "openmpi" / "S3d_b368d4ee"
+    folder.mkdir(parents=True)
+    right = remedies.Run("S3d", "", "", "openmpi", "s3d", "mpiio", "collective")
+    assert remedies.run_of(folder, document()) == right
+    case = {"unique_name": "Ior_0123abcd", "fs": "ram", "scale": "smoke", "environ": "mpich"}
+    (folder / "case.json").write_text(json.dumps({"session": {}, "case": {**case, "ended": 1.0}}))
+    right = remedies.Run("Ior", "ram", "smoke", "mpich", "s3d", "mpiio", "collective")
+    assert remedies.run_of(folder, document()) == right
+    posix = document(asked={"pattern": "ior", "method": "posix", "mode": None})
+    assert remedies.run_of(folder, posix).mode == ""
+
+
+@pytest.mark.parametrize(("count", "calls"), [(1, "1 file"), (2, "2 files")])
+def test_metadata_counts_its_files(count: int, calls: str) -> None:
+    (cause,) = bottleneck.causes(
+        facts(
+            phases={"create": (0.8, 0.8), "write": (0.2, 0.2)}, document=document(file_count=count)
+        )
+    )
+    assert (cause.kind, cause.calls) == ("metadata", calls)

@@ -238,6 +238,30 @@ def test_rounds_that_depend_on_each_other_are_repeated() -> None:
     assert "fast would have written" in faster_alternative.answer(*found)[1]
 
 
+class Refused(Timed):
+    """Only the replay runs."""
+
+    def run(self, other: Alternative, more: object = (), traces: object = None) -> object:
+        if other.name == LOGGED:
+            return super().run(other, more, traces)
+        other.why = "refused"
+        return None
+
+
+@pytest.mark.parametrize("others", [1, 4])
+def test_with_nothing_to_compare_the_replay_has_its_rounds_alone(others: int) -> None:
+    """With more methods than go on, after the round that chooses; and no round more."""
+    took = {LOGGED: [1.0] * 30, **{f"m{i}": [1.0] for i in range(others)}}
+    shown: list[tuple[int, int]] = []
+    alternatives = [Alternative(name, [], 1) for name in took]
+    found = Contest(Refused(took), alternatives, lambda made, total, _: shown.append((made, total)))
+    found.run(7)
+    first = others > found.best
+    assert sorted(alternatives[0].seconds) == list(range(1 - first, 8))
+    assert found.decided == ([] if first else alternatives[1:])
+    assert [made for made, _ in shown] == list(range(found.made))
+
+
 def test_that_nothing_is_faster_is_said_first() -> None:
     seven = [1.0, 1.1, 0.9, 1.2, 1.0, 0.8, 1.05]
     lines = faster_alternative.answer(

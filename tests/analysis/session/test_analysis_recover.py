@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK
+from iogauge.analysis.errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK, AnalysisError
 from iogauge.analysis.session import recover as recovery
 from iogauge.analysis.session.loader import last_report, load_session
 from iogauge.analysis.session.recover import read_cases
@@ -89,6 +89,21 @@ def test_once_is_enough(killed: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert lost(killed) == []
     assert recover(killed) == EXIT_OK
     assert capsys.readouterr().out == ""
+
+
+def test_what_cannot_be_stored_is_said(
+    killed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And the rest is done: the report of the session is written."""
+
+    def full(*_: Any, **more: Any) -> None:
+        raise AnalysisError("no room\n left")
+
+    monkeypatch.setattr("iogauge.cli.store.ingest", full)
+    assert recover(killed) == EXIT_DATA
+    done = capsys.readouterr()
+    assert done.err.count("iogauge: not stored: no room left\n") == 1
+    assert NAME in done.out and lost(killed) == []
 
 
 def edit(killed: Path, **change: Any) -> None:
