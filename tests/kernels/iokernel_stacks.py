@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import run_figures
 
 from iogauge.common.paths import KERNELS
 from iogauge.measure import kernels
@@ -68,6 +69,8 @@ class Run:
         assert self.status == 0, str(self)
         assert "iokernel: error" not in self.stderr, str(self)
         assert self.result()["status"] == "ok", str(self)
+        run_figures.check_summary(self.result())
+        run_figures.check_table(self.result(), self.stdout, "--phases" in self.command)
         return self.result()
 
     def errors(self) -> list[str]:
