@@ -79,3 +79,18 @@ def test_the_default_is_what_the_help_says(command: table.Command) -> None:
         (one.option_strings, one.default, one.help) for one in actions(command) if differs(one)
     ]
     assert wrong == []
+
+
+# What a command cannot choose for its user; all else has a default.
+REQUIRED = {
+    "advise": {"--pattern", "--system"},
+    "replay": {"--dir"},
+    "replay like": {"-o", "--out"},
+    "replay plan": {"-o", "--out"},
+}
+
+
+@pytest.mark.parametrize("command", table.COMMANDS, ids=lambda command: command.name)
+def test_options_that_must_be_given(command: table.Command) -> None:
+    found = [one.option_strings for one in actions(command) if one.required and one.option_strings]
+    assert {name for names in found for name in names} == REQUIRED.get(command.name, set())

@@ -8,12 +8,13 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from iogauge.common import processes
 from iogauge.common.paths import ROOT
-from iogauge.measure import iokernel
+from iogauge.measure import iokernel, kernels
 
 
 def test_what_does_not_end_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,3 +75,19 @@ def test_after_an_end_all_processes_are_looked_at_once(monkeypatch: pytest.Monke
     assert (ended.status, ended.outlived, len(looks)) == (3, 0, 1)
     left = iokernel.execute(["sh", "-c", "sleep 1000 & exit 3"], {})
     assert (left.status, left.outlived) == (3, 1) and not processes.of_session(looks[-1])
+
+
+TOOLS = ("mpicc.openmpi", "mpiexec.openmpi", "cmake")
+
+
+@pytest.mark.parametrize("lacks", [None, *TOOLS])
+def test_a_stack_lacks_what_is_not_on_the_path(
+    lacks: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests of kernels skip where a stack is missing: where it is there, none may."""
+    for tool in set(TOOLS) - {lacks}:
+        (tmp_path / tool).write_text("#!/bin/sh\n")
+        (tmp_path / tool).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    said = f"stack openmpi: {lacks} is not installed" if lacks else None
+    assert kernels.missing("openmpi") == said

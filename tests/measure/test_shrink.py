@@ -8,8 +8,12 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -256,3 +260,51 @@ stack = Stack("", Path("kernel"), ("sh", "-c", "echo $$ > {tmp_path}/job; sleep 
     assert not processes.of_session(job)
     (said,) = leftovers.remove(tmp_path)
     assert said.startswith("removed")
+
+
+def raced(culprits: set[int], most: int) -> Any:
+    """A made program, which fails if it has a culprit; with more than `most` it is
+    too long to be printed."""
+
+    def text(some: Sequence[Any]) -> str:
+        if len(some) > most:
+            raise program.NoProgramError("too long")
+        return " ".join(map(str, some))
+
+    def failed(words: str) -> tuple[int, int]:
+        return len(culprits & set(map(int, words.split()))), 9
+
+    return SimpleNamespace(text=text, failed=failed, case=SimpleNamespace(processes=2))
+
+
+@pytest.mark.parametrize(
+    ("accused", "culprits", "found"),
+    [
+        ([4, 7], {7}, "7"),  # the first of the accused that fails alone
+        ([4, 7], {4, 7}, "4"),
+        ([4], {5}, "5"),  # none fails alone: the fewest of all
+        ([], {1}, "1"),
+        ([4], set(), ""),
+    ],
+)
+def test_the_program_has_the_rounds_that_fail(
+    monkeypatch: pytest.MonkeyPatch, accused: list[int], culprits: set[int], found: str
+) -> None:
+    rounds = list(range(9))
+    rows = np.array([(MPIIO, 3)], [("layer", "i8"), ("file", "i8")])
+    blame = SimpleNamespace(traced=SimpleNamespace(accesses=rows))
+    monkeypatch.setattr(program, "find", lambda _: blame)
+    monkeypatch.setattr(program, "rounds_of", lambda *_: rounds)
+    monkeypatch.setattr(program, "suspects", lambda *_: accused)
+    monkeypatch.setattr(program, "text_of", lambda some, *_, **more: " ".join(map(str, some)))
+    said: list[str] = []
+    made = raced(culprits, most=3)
+    if not found:
+        with pytest.raises(program.NoProgramError, match="its MPI-IO calls alone did not fail"):
+            program.make(made, Path(), 2, said.append)
+    else:
+        assert program.make(made, Path(), 2, said.append) == (found, 1, 9)
+    assert said == [f"9 rounds of MPI-IO calls are recorded, {len(accused)} of them raced"]
+    rows["layer"] = MPIIO + 1
+    with pytest.raises(program.NoProgramError, match="does not write through MPI-IO"):
+        program.make(made, Path(), 2, said.append)

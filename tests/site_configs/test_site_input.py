@@ -330,3 +330,10 @@ def test_an_old_reframe_is_named_in_one_line() -> None:
         text = done.stdout + done.stderr
         assert re.search(r"ReFrame 4\.8\.4 in /.*; expected 4\.9 or newer", text), text
         assert "Traceback" not in text
+
+
+def test_file_systems_of_this_machine() -> None:
+    """As `--fs` of tune and certify names them, and doctor lists them."""
+    found = sites.local_file_systems()
+    assert set(found) == {"ram", "disk"}
+    assert str(found["ram"]["path"]) == (os.environ.get("IOGAUGE_RAM") or "/dev/shm")

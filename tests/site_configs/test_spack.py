@@ -139,6 +139,27 @@ def test_what_jobs_source_adds_to_their_own_path(fake: FakeSpack, tmp_path: Path
     assert done.stdout.split() == [f"{fake.environments}/one/view/bin:/job:/usr/bin:/bin"]
 
 
+def test_an_activation_is_written_anew_only_if_it_changed(
+    fake: FakeSpack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job that runs meanwhile reads a whole file, of now."""
+    wrote: list[Path] = []
+
+    def write(path: Path, text: str) -> None:
+        wrote.append(path)
+        path.write_text(text)
+
+    monkeypatch.setattr(spack, "write_whole", write)
+    file = spack.activation_file("nowhere")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    for text, times in ((None, 1), (None, 1), ("old", 2)):
+        if text:
+            file.write_text(text)
+        spack.find.cache_clear()
+        spack.write_activation("nowhere")
+        assert wrote == [file] * times and file.read_text().startswith("# nothing: ")
+
+
 def test_what_cannot_be_used_is_a_comment_for_jobs(fake: FakeSpack) -> None:
     spack.find.cache_clear()
     spack.write_activation("nowhere")

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -383,3 +385,10 @@ def test_a_log_has_only_times(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     said = " ".join(capsys.readouterr().out.split())
     assert "byte 60 of /scratch/made-up/shared.bin" in said
     assert "from time alone" in said
+
+
+@pytest.mark.parametrize(("number", "said"), [(0, "first"), (1, "second"), (-1, "a call")])
+def test_a_call_is_named_where_it_is_known(number: int, said: str) -> None:
+    traced = SimpleNamespace(accesses={"call": [5, number]}, calls=["first", "second"])
+    blame: Any = SimpleNamespace(traced=traced)
+    assert blame_text.call(blame, 1) == said

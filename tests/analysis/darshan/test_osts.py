@@ -9,6 +9,7 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -165,3 +166,22 @@ def test_striped_files_unequal_files_and_slow_processes_accuse_no_ost() -> None:
         for rank, f in enumerate(log.files)
     )
     assert accused(Log(**{**log.__dict__, "files": one})) == []
+
+
+def test_each_direction_accuses_its_own_ost() -> None:
+    """Writing is slow on one, reading on another; and asking again says the same."""
+    where = [[rank % 4] for rank in range(48)]
+    quick = np.random.default_rng(3).lognormal(0, 0.1, 48)
+    written, read = (quick * np.where(np.arange(48) % 4 == ost, 5, 1) for ost in (2, 1))
+    log = log_of(written, where)
+    files = tuple(
+        replace(
+            file, values={**file.values, "F_READ_TIME": float(took), "READS": 4, "BYTES_READ": 8}
+        )
+        for file, took in zip(log.files, read, strict=True)
+    )
+    log = replace(log, files=files)
+    for _ in range(2):
+        found = [(one.direction, one.slowest_in[0].member) for one in slow.of_osts(log)]
+        assert found == [("write", 2), ("read", 1)]
+    assert [log.osts[file.path] for file in files] == where
