@@ -208,6 +208,14 @@ def break_sample(key: str, value: object) -> Any:
         (lambda d: d.pop("verification"), "'verification' is a required property"),
         (lambda d: d["system"].update(processes=True), "system/processes: True is not of type"),
         (lambda d: d.update(samples=[7]), "samples/0: 7 is not of type"),
+        (
+            lambda d: d["asked"].update(method="posix"),
+            "asked.method: expected 'mpiio', which the test ran, found 'posix'",
+        ),
+        (
+            lambda d: d["asked"].update(pattern="ior"),
+            "asked.pattern: expected 's3d', which the test ran, found 'ior'",
+        ),
         (lambda d: d.update(status="error", error="disk full"), "disk full"),
         (lambda d: d.update(status="hung", error="no progress for 60 s"), "no progress for 60 s"),
     ],
