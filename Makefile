@@ -10,7 +10,7 @@ OLD := ab certificate claims lock-check newer replay shrink site stacks tune
 .PHONY: help run help-dev $(OLD) test test-all test-nightly soak-kills bench setup setup-test lint fuzz test-kernels \
 	test-more-kernels-openmpi test-more-kernels-mpich test-python-slow nightly-selftest nightly-fuzz nightly-soak nightly-soak-kills \
 	test-kernels-openmpi test-kernels-mpich documents-smoke test-sanitizers test-python test-newer coverage soak bench-harness \
-	selftest simulate replay-size test-logs test-slurm test-readers test-fs test-fs-local guest spack-mirror docs clean \
+	selftest simulate replay-size test-logs test-slurm test-pbs test-readers test-fs test-fs-local guest spack-mirror docs clean \
 	replay-faithful blame-size
 
 PYTHON := .venv/bin/python
@@ -182,7 +182,10 @@ test-logs: setup-test ### Darshan logs of others are read as PyDarshan does, and
 	IOGAUGE_LOGS='$(abspath $(LOGS))' $(PYTHON) -m pytest -q tests/analysis/darshan/test_public_logs.py $(ARGS)
 
 test-slurm: setup-test ### only the tests with a real Slurm (two nodes on this machine)
-	$(PYTHON) -m pytest -q -m slurm tests/reframe_tests/test_slurm.py $(ARGS)
+	$(PYTHON) -m pytest -q -m slurm tests/reframe_tests/test_slurm.py tests/reframe_tests/test_slurm_scripts.py $(ARGS)
+
+test-pbs: setup-test ### only the tests with a real OpenPBS (two nodes; PBS_EXEC, else /opt/pbs)
+	tests/pbs_nodes.sh $(PYTHON) -m pytest -q -m pbs tests/reframe_tests/test_pbs.py $(ARGS)
 
 selftest: setup-test ### inject faults, and count what is seen of them (ARGS='--short --seed N --only REGEX --minutes M')
 	@$(PYTHON) -m tests.selftest $(ARGS)
