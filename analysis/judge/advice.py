@@ -154,7 +154,7 @@ def over(
     best: Row, group: Sequence[Row], rival_of: Callable[[Row], Row | None]
 ) -> interval.Interval | None:
     """The speed of the fastest of a group over a rival's; None without one. Of equal calls one is
-    always the fastest. So it is decided only if that of the one is, too, that was the fastest in
+    always the fastest. So it is decided only if the call is faster, too, that was the fastest in
     the first round and ran on: this question was asked before the later rounds answered it."""
     rival = rival_of(best)
     found = speedup(rival["found"], best["found"]) if rival else None
