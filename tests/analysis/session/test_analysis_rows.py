@@ -111,7 +111,8 @@ def test_recorded_medians_and_ceilings_are_those_of_the_documents(recorded: Reco
 
 
 def test_golden_csv(recorded: Recorded) -> None:
-    """Numbers chosen so that one can check data/golden.csv in one's head."""
+    """Numbers chosen so that one can check data/golden.csv in one's head. In one shared file a peak
+    test wrote 500 and a job 400, below 90 % of it, and they read 640 and 800: the lower counts."""
     keep_only(
         recorded, (MPIIO, "openmpi"), (POSIX, "mpich"), (PEAK, "openmpi"), (SHARED, "openmpi"),
         (s3d("pnetcdf:collective"), "mpich"),
@@ -146,15 +147,15 @@ def test_a_share_is_of_the_sessions_peak(recorded: Recorded) -> None:
     slow, calm = [300, 499, 9999], [600, 600, 600]
     ours = {"fpp write": slow, "fpp read": calm, "shared write": calm, "shared read": calm}
     set_numbers(recorded, (MPIIO, "openmpi"), [100] * 3, [50] * 3, ours)
-    set_numbers(recorded, (POSIX, "openmpi"), [300] * 3, [500] * 3)
-    set_numbers(recorded, (PEAK, "openmpi"), [1000, 800, 400], [240, 240, 240])
+    set_numbers(recorded, (POSIX, "openmpi"), [300] * 3, [550] * 3)
+    set_numbers(recorded, (PEAK, "openmpi"), [1000, 950, 400], [240, 240, 240])
     table = make_table(load_session(recorded.report))
     share = the_row(table, MPIIO, "mpich").share("fpp", "write")
     assert share is not None
     assert (share.value, share.peak, share.source) == (200 / 1000, 1000, "peak test")
     read = the_row(table, POSIX, "openmpi").share("fpp", "read")
     assert read is not None
-    assert (read.value, read.source) == (500 / 600, "same job")
+    assert (read.value, read.source) == (550 / 600, "same job")
     row = the_row(table, MPIIO, "openmpi")
     assert row.share("fpp", "write") is None  # 499 beside it, of 1000
     assert percent_text(row, "fpp", "write") == "disturbed"
