@@ -8,7 +8,7 @@
 
 /* Handles of one MPI are addresses, of others numbers: calls cannot even be passed on. This library may have
  * loaded its own MPI, and Python then another one. */
-static void refuse_other_mpi(const void *init) {
+static void refuse_other_mpi(const void *caller) {
 #ifdef OPEN_MPI
     const char *mine = "Open MPI";
     bool open = true;
@@ -16,7 +16,7 @@ static void refuse_other_mpi(const void *init) {
     const char *mine = "MPICH";
     bool open = false;
 #endif
-    if (recorder_all_beside(init, "PMPI_Init", "ompi_mpi_comm_world", open)) return;
+    if (recorder_takes_mpi(caller, "ompi_mpi_comm_world", open)) return;
     fprintf(stderr,
             "iogauge recorder: built for %s, which is not this program's MPI; preload the one built for "
             "that\n",
@@ -35,8 +35,8 @@ static void learn_process(int result) {
 }
 
 EXPORT int PMPI_Init(int *argc, char ***argv) {
+    refuse_other_mpi(__builtin_return_address(0));
     NEXT_MPI(MPI_Init, (int *, char ***));
-    refuse_other_mpi((const void *)next);
     int result = next(argc, argv);
     learn_process(result);
     return result;
@@ -44,8 +44,8 @@ EXPORT int PMPI_Init(int *argc, char ***argv) {
 BOTH_NAMES(MPI_Init, (int *argc, char ***argv));
 
 EXPORT int PMPI_Init_thread(int *argc, char ***argv, int wanted, int *given) {
+    refuse_other_mpi(__builtin_return_address(0));
     NEXT_MPI(MPI_Init_thread, (int *, char ***, int, int *));
-    refuse_other_mpi((const void *)next);
     int result = next(argc, argv, wanted, given);
     learn_process(result);
     return result;

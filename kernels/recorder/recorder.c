@@ -45,7 +45,8 @@ static void *in_library(const char *path, const char *name) {
 
 /* Or in a library that was loaded later, for one other library alone: Python's MPI is. */
 static void *find_next(const char *name) {
-    void *next = dlsym(RTLD_NEXT, name);
+    bool of_mpi = the.mpi_library && (!strncmp(name, "PMPI_", 5) || !strncmp(name, "MPI_", 4));
+    void *next = dlsym(of_mpi ? the.mpi_library : RTLD_NEXT, name);
     for (struct link_map *l = next ? NULL : all_libraries(); l && !next; l = l->l_next)
         next = in_library(l->l_name, name);
     return next;
@@ -61,13 +62,20 @@ void *recorder_beside(const void *function, const char *name) {
     return found;
 }
 
-bool recorder_all_beside(const void *function, const char *name, const char *other, bool there) {
-    bool all = (recorder_beside(function, other) != NULL) == there;
-    for (struct link_map *l = all_libraries(); l && all; l = l->l_next) {
-        function = in_library(l->l_name, name);
-        all = !function || (recorder_beside(function, other) != NULL) == there;
-    }
-    return all;
+/* The function of this name in the libraries that the caller's library, or the program itself, was linked
+ * with. */
+static void *called_from(const void *caller, const char *name) {
+    Dl_info unused;
+    struct link_map *library = NULL;
+    void *found = NULL;
+    const char *names = NULL;
+    if (!dladdr1(caller, &unused, (void **)&library, RTLD_DL_LINKMAP)) return NULL;
+    for (const ElfW(Dyn) *d = library->l_ld; d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_STRTAB)
+            names = (const char *)(d->d_un.d_ptr + (d->d_un.d_ptr < library->l_addr ? library->l_addr : 0));
+    for (const ElfW(Dyn) *d = library->l_ld; names && d->d_tag != DT_NULL && !found; d++)
+        if (d->d_tag == DT_NEEDED) found = in_library(names + d->d_un.d_val, name);
+    return found;
 }
 
 void *recorder_next(const char *name) {
@@ -83,6 +91,19 @@ void *recorder_next_of(const void *caller, const char *name) {
     Dl_info library;
     void *found = dladdr(caller, &library) ? in_library(library.dli_fname, name) : NULL;
     return found ? found : find_next(name);
+}
+
+bool recorder_takes_mpi(const void *caller, const char *other, bool there) {
+    Dl_info library;
+    const void *own = called_from(caller, "PMPI_Init"), *init = own ? own : recorder_next("PMPI_Init");
+    bool right = (recorder_beside(init, other) != NULL) == there, all = right;
+    for (struct link_map *l = all_libraries(); l && all; l = l->l_next) {
+        const void *some = in_library(l->l_name, "PMPI_Init");
+        all = !some || (recorder_beside(some, other) != NULL) == there;
+    }
+    if (all || !own || !right) return all;
+    if (dladdr(own, &library)) the.mpi_library = dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    return true;
 }
 
 bool recorder_wants_segments(void) { return the.most_segments > 0; }
@@ -130,7 +151,8 @@ record *recorder_known(int module, const char *path) {
     return path_clean(path, clean) ? find(module, clean) : NULL;
 }
 
-/* The block size of the file system, for counting unaligned accesses. Notes if it is in memory, or NFS. */
+/* The block size of the file system, for counting unaligned accesses. Notes if it is in memory, or NFS.
+ */
 static int64_t alignment_of(const char *path, bool *nfs) {
     struct statfs fs;
     char folder[RECORDER_PATH];

@@ -150,9 +150,10 @@ void *recorder_next(const char *name);
 void *recorder_next_of(const void *caller, const char *name);
 /* A name in the library of a function, or in one that it needs. */
 void *recorder_beside(const void *function, const char *name);
-/* Is another name `there` too (or not) in the libraries of this function and of all that have its name, or in
- * those that they need? */
-bool recorder_all_beside(const void *function, const char *name, const char *other, bool there);
+/* Is the MPI that `caller` calls the one that (`there`, or not) has the name `other`, too? If others are
+ * loaded beside it, what called must be linked with it; its functions are those that are called from now on.
+ */
+bool recorder_takes_mpi(const void *caller, const char *other, bool there);
 
 /* Nesting of wrapped calls in a thread: calls that a library makes inside a counted one are not counted. From
  * RECORDER_ASKS on, nothing is: this asks the library. */

@@ -101,6 +101,7 @@ typedef struct {
     int rank, processes;
     pid_t pid;
     bool mpi, forked, complete, partial;
+    void *mpi_library; /* the program's, if others are loaded, too */
     io_clock clock;
     int64_t unix_offset;            /* see clock_unix_offset */
     size_t most_segments, segments; /* most: 0 if accesses are only counted */

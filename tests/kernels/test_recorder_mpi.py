@@ -87,6 +87,7 @@ int run(const char *name) {
 LOADS = """
 #include <dlfcn.h>
 int main(int argc, char **argv) {
+    for (int i = 3; i < argc; i++) dlopen(argv[i], RTLD_NOW | RTLD_LOCAL);
     void *library = dlopen(argv[1], RTLD_LAZY | RTLD_LOCAL);
     int (*run)(const char *) = 0;
     if (library && argc > 2) run = (int (*)(const char *))dlsym(library, "run");
@@ -95,8 +96,15 @@ int main(int argc, char **argv) {
 """
 
 
+LINKED = """
+#include <dlfcn.h>
+int main(int n, char **argv) { return dlopen(argv[2], RTLD_NOW | RTLD_LOCAL) ? run(argv[1]) : 9; }
+"""
+
+
 def loading(stack: Stack, folder: Path) -> list[str]:
-    """A program and the plugin that it loads."""
+    """A program and the plugin that it loads, after those that follow the next word."""
+    folder.mkdir(exist_ok=True)
     plugin, program, source = (folder / name for name in ("plugin.so", "loads", "source.c"))
     for code, words in ((PLUGIN, [f"mpicc.{stack.name}", "-shared", "-fPIC"]), (LOADS, ["cc"])):
         source.write_text(code)
@@ -140,6 +148,28 @@ def test_the_recorder_of_another_mpi_is_refused(stack: Stack, tmp_path: Path, la
     done = traced(command, stack_values(stack))
     assert done.returncode != 0
     assert "which is not this program's MPI; preload the one built for that" in done.stderr
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_an_mpi_that_is_loaded_and_not_called_is_no_matter(
+    stack: Stack, tmp_path: Path, later: bool
+) -> None:
+    """Before the program's own, or beside the one that it is linked with."""
+    other = next((one for name, one in stacks().items() if name != stack.name), None)
+    if not other or missing(other):
+        pytest.skip("one MPI only")
+    data, source, program = (tmp_path / name for name in ("data", "source.c", "program"))
+    data.mkdir()
+    _, unused = loading(prepared(other.name), tmp_path / "other")
+    source.write_text(PLUGIN + LINKED)
+    subprocess.run([f"mpicc.{stack.name}", str(source), "-o", str(program), "-ldl"], check=True)
+    words = _words(preload(stack, tmp_path / "traces", data))
+    start = loading(stack, tmp_path / "own") if later else [str(program)]
+    command = [*stack.launch, "-n", "1", "env", *words, *start, str(data / "f"), unused]
+    done = traced(command, stack_values(stack))
+    assert done.returncode == 0 and "iogauge recorder" not in done.stderr, done.stderr
+    found = only(read_folder(tmp_path / "traces"), "f", "MPI-IO")
+    assert (found["INDEP_WRITES"], found["BYTES_WRITTEN"]) == (1, 7)
 
 
 def test_a_process_that_never_finalizes_makes_the_log_partial(stack: Stack, tmp_path: Path) -> None:
