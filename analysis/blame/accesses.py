@@ -106,6 +106,12 @@ def of_recorder(folder: Path) -> Traced:
     traced.files = list(number)
     ids = {record.id: record.path for process in found for record in process.records}
     traced.events = [_numbered(some, ids, number) for some in events]
+    # A process and those that it forked number apart from each other what they do.
+    for rank in {process.rank for process in found if process.flags & raw.FORKED}:
+        some = traced.events[rank] = np.sort(traced.events[rank], order="start")
+        some["sequence"] = np.arange(len(some))
+        for rows in (rows for rows in tables if rank in rows["process"]):
+            rows["sequence"] = np.searchsorted(some["start"], rows["end"])
     traced.accesses = np.concatenate(tables)
     return traced
 

@@ -22,7 +22,8 @@ from .accesses import MPIIO, POSIX, Rows, Traced
 Numbers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 ORDERING = (raw.MEET, raw.SEND, raw.RECEIVE)
-WAYS = {raw.MEET: raw.SENT | raw.HEARD, raw.SEND: raw.SENT, raw.RECEIVE: raw.HEARD}
+BOTH = raw.SENT | raw.HEARD
+WAYS = {raw.MEET: BOTH, raw.SEND: raw.SENT, raw.RECEIVE: BOTH}  # a synchronous send waits for it
 FLUSHES, LOCKS = (raw.OPEN, raw.CLOSE, raw.SYNC), (raw.LOCK_READ, raw.LOCK_WRITE, raw.UNLOCK)
 ANY = -1  # all that have a message's other half
 MOST_CLOCKS = 50_000_000  # limit of the vector clocks' table
@@ -101,22 +102,20 @@ class Order:
 def of_phases(traced: Traced, phases: Phases) -> Order:
     """Each phase ends before the next begins."""
     phase = phases.of(traced.accesses)
-    return _without_locks(phase, phase, phase, phase)
+    return _unlocked(phase, phase)
 
 
-def _without_locks(first: Numbers, last: Numbers, since: Numbers, until: Numbers) -> Order:
-    n = len(first)
-    hold, guard = np.full((2, n), -1)
-    free, atomic = np.zeros(n, np.uint8), np.zeros(n, bool)
-    return Order(first, last, since, until, free, hold, guard, atomic)
+def _unlocked(first: Numbers, last: Numbers) -> Order:
+    free, none = np.zeros(len(first), np.uint8), np.full(len(first), -1)
+    return Order(first, last, first.copy(), last.copy(), free, none, none.copy(), free > FREE)
 
 
 def of_events(traced: Traced) -> Order:
     assert traced.events is not None
     _waits_for_paths(traced.events)
-    rows = traced.accesses
-    first, last, since, until = np.zeros((4, len(rows)), np.int64)
-    order = _without_locks(first, last, since, until)
+    rows, n = traced.accesses, len(traced.accesses)
+    first, last = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    order = _unlocked(first, last)
     for rank, events in enumerate(traced.events):
         mine = np.flatnonzero(rows["process"] == rank)
         met = events[np.isin(events["kind"], ORDERING)]
@@ -134,6 +133,7 @@ def of_events(traced: Traced) -> Order:
         all_met = np.append(all_met, all_met[-1] + 1)
         order.epoch_first[mine] = all_met[first[mine]]
         order.epoch_last[mine] = all_met[np.minimum(last[mine], len(all_met) - 1)]
+    _read_with_a_lock(order, traced)
     clocks = _Clocks(traced)
     order.known = clocks.run()
     unmatched = [events[events["kind"] == raw.MESSAGE] for events in traced.events]
@@ -158,6 +158,24 @@ def _waits_for_paths(all_: list[Rows]) -> None:
             paths = [path for path, of in ranks[other].items() if of - {rank}]
             these = (events["kind"] == kind) & np.isin(events["b"], paths)
             events["kind"][these], events["a"][these] = raw.MESSAGE, way
+
+
+def _read_with_a_lock(order: Order, traced: Traced) -> None:
+    """Bytes that a process wrote with a lock and another one read with a lock, without changing
+    them, may be a message between them."""
+    assert traced.events is not None
+    rows, held = traced.accesses, np.flatnonzero(order.hold >= 0)
+    of = np.stack([rows["process"], rows["file"], order.hold])[:, held]
+    hold = np.unique(of, axis=1, return_inverse=True)[1].reshape(-1)
+    wrote = rows["write"][held] > 0
+    these = held[wrote | ~np.isin(hold, hold[wrote])]
+    made = np.zeros(len(these), traced.events[0].dtype)
+    made["kind"], made["file"], made["b"] = raw.MESSAGE, -1, -2 - rows["file"][these]
+    made["a"] = np.where(rows["write"][these] > 0, raw.SENT, raw.HEARD)
+    made[["start", "end", "sequence"]] = rows[["start", "end", "sequence"]][these]
+    for rank, events in enumerate(traced.events):
+        both = np.concatenate((events, made[rows["process"][these] == rank]))
+        traced.events[rank] = both[np.argsort(both["sequence"], kind="stable")]
 
 
 def _groups(all_: Sequence[Rows]) -> Numbers:

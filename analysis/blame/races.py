@@ -57,8 +57,7 @@ class Blame:
     def at(self, file: int, low: int, high: int) -> Races:
         """Those that share a byte of a range of a file."""
         races, rows = self.races, self.traced.accesses
-        here = (rows["file"][races.a] == file) & (races.low < high) & (races.high > low)
-        return races.take(here)
+        return races.take((rows["file"][races.a] == file) & (races.low < high) & (races.high > low))
 
     def touched(self, file: int, low: int, high: int) -> Numbers:
         """All accesses to a range, by time."""
@@ -177,12 +176,10 @@ def of_library(blame: Blame) -> bool | None:
     if len(above):
         return False if (above.kind != NO_ORDER_SEEN).any() else None
     below = blame.races.take(rows["layer"][blame.races.a] == POSIX)
-    files = set(np.unique(rows["file"][below.a]).tolist())
-    known = set(np.unique(rows["file"][rows["layer"] == MPIIO]).tolist())
+    files = set(rows["file"][below.a].tolist())
+    known = set(rows["file"][rows["layer"] == MPIIO].tolist())
     left_out = any("left out" in text for text in blame.traced.said)
-    if not files or not files <= known or left_out:
-        return None
-    return True
+    return (bool(files) and files <= known and not left_out) or None
 
 
 def groups(blame: Blame, races: Races) -> list[tuple[int, int, int, Races]]:

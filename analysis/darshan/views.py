@@ -39,12 +39,8 @@ def places(
             if many is not None:
                 found.append(many)
                 count += len(many)
-    said = []
-    if left:
-        said.append(
-            f"{left} MPI-IO calls of process {process.rank} are left out, as it is not known "
-            "which bytes they move"
-        )
+    calls = f"{left} MPI-IO calls of process {process.rank}"
+    said = [f"{calls} are left out, as it is not known which bytes they move"] * (left > 0)
     return np.concatenate([*found, np.empty(0, rows.dtype)]), said
 
 

@@ -73,34 +73,54 @@ void message_communicator_freed(MPI_Comm comm) {
 }
 
 /* With the lock held. */
-static bool forget(uintptr_t request, uintptr_t *comm) {
+static bool forget(uintptr_t request, expected_message *found) {
     recorder *the = recorder_state();
     for (int i = the->expecting - 1; i >= 0; i--)
         if (the->expected[i].request == request) {
-            if (comm) *comm = the->expected[i].communicator;
+            if (found) *found = the->expected[i];
             the->expected[i] = the->expected[--the->expecting];
             return true;
         }
     return false;
 }
 
-void message_expect(uintptr_t handle, MPI_Comm comm, int result) {
+void message_expect(uintptr_t handle, MPI_Comm comm, int from, int tag, int result) {
     if (!message_wanted(result)) return;
     recorder_lock();
     recorder *the = recorder_state();
     forget(handle, NULL);
     if (the->expecting < EXPECTED)
-        the->expected[the->expecting++] = (expected_message){handle, (uintptr_t)comm};
+        the->expected[the->expecting++] =
+            (expected_message){handle, (uintptr_t)comm, from, tag, the->expected_ever++};
     recorder_unlock();
 }
 
-bool message_take(uintptr_t handle, MPI_Comm *comm) {
-    uintptr_t of;
+bool message_take(uintptr_t handle, MPI_Comm *comm, const MPI_Status *status, bool *overtook) {
+    expected_message one;
     recorder_lock();
-    bool found = forget(handle, &of);
+    const recorder *the = recorder_state();
+    bool found = forget(handle, &one);
+    *overtook = false;
+    for (int i = 0; found && i < the->expecting; i++) {
+        const expected_message *other = &the->expected[i];
+        *overtook |= other->number < one.number && other->communicator == one.communicator &&
+                     (other->from == status->MPI_SOURCE || other->from == MPI_ANY_SOURCE) &&
+                     (other->tag == status->MPI_TAG || other->tag == MPI_ANY_TAG);
+    }
     recorder_unlock();
-    if (found) *comm = (MPI_Comm)of;
+    if (found) *comm = (MPI_Comm)one.communicator;
     return found;
+}
+
+void message_renamed(uintptr_t before, uintptr_t now) {
+    expected_message one;
+    recorder_lock();
+    recorder *the = recorder_state();
+    if (forget(before, &one)) {
+        one.request = now;
+        the->expected[the->expecting++] = one;
+    }
+    recorder_unlock();
 }
 
 void message_forget(int n, const MPI_Request request[]) {

@@ -53,7 +53,7 @@ SEND(MPI_Ssend, SENT; message_ordered(BOTH, result, start));
 SEND(MPI_Bsend, SENT);
 SEND(MPI_Rsend, SENT);
 ISEND(MPI_Isend, SENT);
-ISEND(MPI_Issend, SENT; message_ordered(BOTH, result, start));
+ISEND(MPI_Issend, SENT);
 ISEND(MPI_Ibsend, SENT);
 ISEND(MPI_Irsend, SENT);
 WRAP_CALL(MPI_Start, (MPI_Request * r), (r), message_ordered(OUT, result, start); message_forget(1, r));
@@ -81,24 +81,25 @@ WRAP_RECEIVE(MPI_Sendrecv_replace,
              RECEIVED(from));
 WRAP_CALL(MPI_Irecv, (void *b, int n, MPI_Datatype t, int from, int tag, MPI_Comm comm, MPI_Request *r),
           (b, n, t, from, tag, comm, r), (void)start;
-          message_expect((uintptr_t)*r, comm, result));
+          message_expect((uintptr_t)*r, comm, from, tag, result));
 
 /* A message that a probe has taken is received by its handle. */
 WRAP_CALL(MPI_Mprobe, (int from, int tag, MPI_Comm comm, MPI_Message *m, MPI_Status *s),
           (from, tag, comm, m, s), message_ordered(IN, result, start);
-          message_expect((uintptr_t)*m, comm, result));
+          message_expect((uintptr_t)*m, comm, from, tag, result));
 WRAP_CALL(MPI_Improbe, (int from, int tag, MPI_Comm comm, int *flag, MPI_Message *m, MPI_Status *s),
           (from, tag, comm, flag, m, s), message_ordered(IN, result, start);
-          if (result == MPI_SUCCESS && *flag) message_expect((uintptr_t)*m, comm, result));
+          if (result == MPI_SUCCESS && *flag) message_expect((uintptr_t)*m, comm, from, tag, result));
 
 static void received(uintptr_t before, const MPI_Status *status, int result, double start) {
     LOOK_UP(is_cancelled, MPI_Test_cancelled, (const MPI_Status *, int *));
     MPI_Comm comm;
     int cancelled = 0;
-    if (!message_take(before, &comm))
-        message_ordered(IN, result, start);
-    else if (is_cancelled(status, &cancelled) == MPI_SUCCESS && !cancelled &&
-             status->MPI_SOURCE != MPI_PROC_NULL)
+    bool overtook;
+    bool known = message_take(before, &comm, status, &overtook);
+    if (!known || overtook) message_ordered(IN, result, start);
+    if (known && is_cancelled(status, &cancelled) == MPI_SUCCESS && !cancelled &&
+        status->MPI_SOURCE != MPI_PROC_NULL)
         message_passed(EVENT_RECEIVE, comm, status->MPI_SOURCE, status->MPI_TAG, result, start);
 }
 
@@ -117,8 +118,7 @@ EXPORT int PMPI_Imrecv(void *b, int n, MPI_Datatype t, MPI_Message *m, MPI_Reque
     NEXT_MPI(MPI_Imrecv, (void *, int, MPI_Datatype, MPI_Message *, MPI_Request *));
     uintptr_t before = (uintptr_t)*m;
     int result = next(b, n, t, m, r);
-    MPI_Comm comm;
-    if (message_take(before, &comm)) message_expect((uintptr_t)*r, comm, result);
+    if (result == MPI_SUCCESS) message_renamed(before, (uintptr_t)*r);
     return result;
 }
 BOTH_NAMES(MPI_Imrecv, (void *b, int n, MPI_Datatype t, MPI_Message *m, MPI_Request *r));

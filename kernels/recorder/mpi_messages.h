@@ -20,9 +20,12 @@ void message_communicator(MPI_Comm parent, MPI_Comm made, int result);
 void message_communicator_freed(MPI_Comm comm);
 
 /* A receive in progress: its request, or the handle of a message that a probe took. */
-void message_expect(uintptr_t handle, MPI_Comm comm, int result);
-/* True once for each expected one. */
-bool message_take(uintptr_t handle, MPI_Comm *comm);
+void message_expect(uintptr_t handle, MPI_Comm comm, int from, int tag, int result);
+/* True once for each expected one. `overtook`: an earlier one, which may receive the same, is still in
+ * progress. */
+bool message_take(uintptr_t handle, MPI_Comm *comm, const MPI_Status *status, bool *overtook);
+/* It has another handle now. */
+void message_renamed(uintptr_t before, uintptr_t now);
 /* Nothing is expected of these any more. */
 void message_forget(int n, const MPI_Request request[]);
 

@@ -74,19 +74,32 @@ void posix_first_read(int fd) {
     errno = code;
 }
 
+/* Who reads from a pipe or a terminal has waited for who wrote. */
+static void passed(int direction, moment start, moment end) {
+    io_clock *clock = &recorder_state()->clock;
+    recorder_lock();
+    clock_read(clock);
+    if (recorder_on())
+        event_message(direction == RECORD_READ ? MESSAGE_IN : MESSAGE_OUT, NULL, clock_seconds(clock, start),
+                      clock_seconds(clock, end));
+    recorder_unlock();
+}
+
 void posix_moved(const char *call, int direction, int fd, int64_t offset, const void *memory, ssize_t result,
                  moment start) {
     if (result < 0 || !recorder_on() || recorder_depth >= RECORDER_ASKS) return;
     moment end = recorder_moment();
     recorder_lock_for_access();
     description *d = posix_description(fd);
-    if (d && recorder_on()) {
+    bool stream = d && d->stream;
+    if (d && !stream && recorder_on()) {
         int64_t place = offset == HERE ? step(d, fd, result) : offset;
         recorder_wait(&(waiting){d->file, call, start, end, result, place, offset, direction});
         if ((uintptr_t)memory % MEMORY_ALIGNMENT) d->file->counter[POSIX_MEM_NOT_ALIGNED]++;
         if (direction == RECORD_WRITE && result) d->wrote = d->file->unflushed = true;
     }
     recorder_unlock();
+    if (stream) passed(direction, start, end);
 }
 
 void posix_path(const char *path, int folder, bool looked, bool changed, double start) {
@@ -126,7 +139,10 @@ void posix_opened(const char *path, int folder, int flags, int mode, int fd, dou
     }
     description *d = r && recorder_on() ? calloc(1, sizeof *d) : NULL;
     if (d) {
-        *d = (description){.file = r, .append = flags & O_APPEND, .forks = recorder_state()->shared_offsets};
+        *d = (description){.file = r,
+                           .append = flags & O_APPEND,
+                           .stream = recorder_wants_segments() && ask_offset(fd) < 0,
+                           .forks = recorder_state()->shared_offsets};
         if (mode) r->counter[POSIX_MODE] = mode;
         r->counter[POSIX_OPENS]++;
         memset(r->last_byte, 0, sizeof r->last_byte);

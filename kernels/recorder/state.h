@@ -23,9 +23,9 @@ typedef struct {
     record *file;
     int64_t offset;
     int descriptors;
-    bool reads; /* what it reads from storage is counted */
-    bool append, wrote;
-    int forks; /* number of forks when the offset was last known */
+    bool reads;                 /* what it reads from storage is counted */
+    bool append, wrote, stream; /* stream: without places, such as a named pipe */
+    int forks;                  /* number of forks when the offset was last known */
 } description;
 
 typedef struct {
@@ -46,8 +46,11 @@ typedef struct {
     uint64_t identity, made;
 } communicator;
 
+/* A receive in progress: what it may receive (as the program said it), and how many began before it. */
 typedef struct {
     uintptr_t request, communicator;
+    int from, tag;
+    uint64_t number;
 } expected_message;
 
 /* A nonblocking access in progress. */
@@ -123,6 +126,7 @@ typedef struct {
     expected_message expected[EXPECTED];
     awaited awaited[EXPECTED];
     int communicators, expecting, awaiting;
+    uint64_t expected_ever;
     pending *aio;
     size_t aio_used, aio_room;
     planting *planting;
