@@ -34,6 +34,7 @@ MOST_BYTES = 2**30  # of a module; more would be damage
 MOST_SECONDS = 1e11  # of a job, or since 1970; likewise
 MOST_BYTE = 2**62  # of a file; likewise
 PIECE = 2**24
+AGAIN = "copy it again, or trace the program anew"
 UPDATE = "expected a log of Darshan 3.0 to 3.5, or a newer iogauge"
 Order = Literal["<", ">"]
 # https://github.com/darshan-hpc/darshan/issues/1064 and pull request 1071.
@@ -46,7 +47,7 @@ OF_OPEN_MPI = (
 class BrokenLogError(AnalysisError):
     """The log is truncated, damaged, or of a format or version that the library does not read."""
 
-    def __init__(self, what: str, remedy: str = "copy it again, or trace the program anew") -> None:
+    def __init__(self, what: str, remedy: str = AGAIN) -> None:
         super().__init__(f"{what}; {remedy}")
 
 

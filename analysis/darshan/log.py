@@ -10,6 +10,7 @@ from typing import Any
 from iogauge.common import json_file
 
 from ..errors import AnalysisError
+from .header import AGAIN
 from .reader import reader
 
 # A reader that takes longer counts as hung: SECONDS, and more for a large log. (The traces of 10^5
@@ -128,8 +129,8 @@ def read_log(
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if line.strip()]
         end = f"the reader ended with status {done.returncode}"
-        if done.returncode < 0:
-            end = f"the reader crashed (signal {-done.returncode})"
+        if done.returncode < 0:  # what Darshan's library said of itself helps nobody
+            said, end = [], f"the reader crashed (signal {-done.returncode}): damaged; {AGAIN}"
         if done.returncode == -signal.SIGXCPU:
             raise UnreadableLogError(f"{log}: takes more time than a log of its size: damaged?")
         why = said[-1].removeprefix(f"{log.absolute()}: ") if said else end

@@ -121,7 +121,7 @@ def load(source: Path, choice: Choice | None = None) -> Trace:
             log = Path(made) / "trace.darshan"
             try:
                 return _load(source, log, source, choice, own.read(source))
-            except BrokenLogError as error:
+            except (BrokenLogError, CannotReplayError) as error:
                 raise CannotReplayError(str(error).replace(str(log), str(source))) from None
     return _load(source, source, None, choice)
 
@@ -354,7 +354,7 @@ def _named(source: Path, log: Log, paths: Sequence[str]) -> list[int]:
     by_path |= {name.rsplit("/", 1)[-1]: i for i, name in log.ids.items()}
     missing = [name for name in paths if name not in by_path]
     if missing:
-        raise CannotReplayError(f"{source}: has no access to {missing[0]}")
+        raise CannotReplayError(f"{source}: has no access to {missing[0]}; expected its log")
     return [by_path[name] for name in paths]
 
 
