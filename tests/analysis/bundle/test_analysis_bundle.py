@@ -244,7 +244,7 @@ TAMPERED = {
     "numbers that follow from one another": (faster_throughout, "runs/0000"),
     "a verdict": (verdict, "verdict: 'met' is said, 'not met' is found"),
     "a figure": (figure, "write_bw"),
-    "a trace removed": (no_trace, "it was traced, and trace.darshan is not there"),
+    "a trace removed": (no_trace, "it was traced, but trace.darshan is missing"),
     "a trace swapped": (other_trace, "not what the trace says"),
     "a ledger": (other_ledger, "not what the trace says: ledger.json: sides[0]: posix: 1 is said"),
     "bounds": (bounds, "'at least 1e+06' is said, 'at least 0.001' is found"),
