@@ -62,7 +62,7 @@ typedef struct {
     size_t used, room;
 } view_list;
 
-/* A data set of HDF5: SET_WORDS words, its dimensions, those of a chunk, the filters, and the name. Or a
+/* A data set of HDF5: SET_WORDS words, its dimensions, a chunk's, the filters, and the name. Or a
  * selection: PART_WORDS words, and its numbers. */
 typedef struct shape {
     struct shape *next; /* of the same bucket */
@@ -78,7 +78,7 @@ typedef struct {
 } shape_list;
 
 /* The file, the class and the bytes of an element as HDF5 has them (VARIABLE_LENGTH: strings, too), and how
- * many dimensions there are, those of a chunk (none: it has no chunks), and filters. */
+ * many dimensions there are, a chunk's (none: it has no chunks), and filters. */
 enum { SET_FILE, SET_CLASS, SET_BYTES, SET_DIMS, SET_CHUNK, SET_FILTERS, SET_WORDS };
 enum { VARIABLE_LENGTH = 9 };
 

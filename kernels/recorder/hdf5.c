@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* HDF5's calls that move data; those of NetCDF-4 and CGNS end in them. This needs no HDF5 to be built, and a
- * process may hold several: each caller's own is called, and asked what was moved. Below 1.10, where handles
- * are smaller, nothing is recorded. */
+/* HDF5's calls that move data; NetCDF-4 and CGNS make these, too. This needs no HDF5 to be built, and a
+ * process may hold several: each caller's library is called, and asked what was moved. Below 1.10, where
+ * handles are smaller, nothing is recorded. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ enum { CHUNKED = 2 };                          /* H5D_layout_t */
 #define MOVE_PARAMETERS (hid_t, hid_t, hid_t, hid_t, hid_t, void *)
 #define SEVERAL_PARAMETERS (size_t, hid_t *, hid_t *, hid_t *, hid_t *, hid_t, void **)
 
-/* Functions: those that are always there, and those of some versions or builds. */
+/* Functions that are always there, and below, others of some versions or builds. */
 #define FUNCTIONS(X)                                                                                         \
     X(int, H5get_libversion, (unsigned *, unsigned *, unsigned *))                                           \
     X(int, H5Eauto_is_v2, (hid_t, unsigned *))                                                               \
@@ -121,7 +121,7 @@ static hdf5_library *library_of(const void *caller) {
     return h;
 }
 
-/* What a program would see of an error of its own. */
+/* What a program would see of its errors. */
 typedef struct {
     unsigned second;
     void *function, *data;
@@ -269,7 +269,7 @@ static void tell(hdf5_library *h, hid_t handle, hid_t space, int64_t way, double
     recorder_unlock();
 }
 
-/* After a call that did not fail. That of several data sets is one: the first has its time. */
+/* After a call that did not fail. If it has several data sets, the first has its time. */
 static void moved(hdf5_library *h, size_t n, const hid_t *set, const hid_t *space, hid_t list, int direction,
                   double start) {
     double end = recorder_now();
