@@ -30,7 +30,7 @@ def load(path: Path) -> Like:
                 f"{path}: expected a file of NetCDF or HDF5, or text of ncdump -h"
             )
         return cdl.read(path.read_text(encoding="utf-8", errors="strict"), str(path))
-    except (OSError, RuntimeError, UnicodeDecodeError) as problem:
+    except (KeyError, OSError, RuntimeError, UnicodeDecodeError) as problem:
         why = getattr(problem, "strerror", None) or str(problem)
         raise CannotLikeError(
             f"{path}: cannot be read ({why}); expected a whole NetCDF or HDF5 file, or the text "
