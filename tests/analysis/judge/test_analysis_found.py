@@ -57,8 +57,8 @@ def test_what_is_decided(tmp_path: Path) -> None:
     }
     del values[SHARED, "openmpi"]
     assert found(tmp_path / "less", values)["answers"]["kinds"] == (
-        "s3d ram, one shared file: mpiio:collective on openmpi, taking 3.00 times as long as a file "
-        "per process (3.00 to 3.00)"
+        "s3d ram, one shared file: mpiio:collective on openmpi, taking 3.00 times as long as a "
+        "file per process (3.00 to 3.00)"
     )
     row = the_row(tmp_path / "again", values)
     assert row.split() == ["s3d", "103", "309", "posix", "openmpi", "3.0x", "(3.0-3.0)", "39", "%"]
