@@ -71,7 +71,7 @@ typedef struct shape {
     char data[];
 } shape;
 
-#define SHAPE_BUCKETS 1024
+#define SHAPE_BUCKETS 65536
 typedef struct {
     shape **entry, *bucket[SHAPE_BUCKETS];
     size_t used, room, bytes;

@@ -2,6 +2,8 @@
 /* HDF5's calls that move data; NetCDF-4 and CGNS make these, too. This needs no HDF5 to be built, and a
  * process may hold several: each caller's library is called, and asked what was moved. Below 1.10, where
  * handles are smaller, nothing is recorded. */
+#include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,7 @@
 #define MOST_SLABS 4096              /* of a selection */
 #define MOST_BYTES ((size_t)1 << 25) /* of all shapes */
 #define HELD 64                      /* handles */
+#define NAMED 4096                   /* handles that a name opened: of others HDF5 would search the file */
 
 typedef int64_t hid_t;
 typedef uint64_t hsize_t;
@@ -46,7 +49,6 @@ enum { CHUNKED = 2 };                          /* H5D_layout_t */
     X(int, H5Pget_nfilters, (hid_t))                                                                         \
     X(int, H5Pget_filter2, (hid_t, unsigned, unsigned *, size_t *, unsigned *, size_t, char *, unsigned *))  \
     X(int, H5Pclose, (hid_t))                                                                                \
-    X(int, H5Sget_simple_extent_ndims, (hid_t))                                                              \
     X(int, H5Sget_simple_extent_dims, (hid_t, hsize_t *, hsize_t *))                                         \
     X(int, H5Sget_select_type, (hid_t))                                                                      \
     X(int64_t, H5Sget_select_npoints, (hid_t))                                                               \
@@ -58,15 +60,21 @@ enum { CHUNKED = 2 };                          /* H5D_layout_t */
     X(int, H5Sget_select_elem_pointlist, (hid_t, hsize_t, hsize_t, hsize_t *))                               \
     X(int, H5Sclose, (hid_t))
 #define SOME(X)                                                                                              \
+    X(int, H5Eget_auto1, (void **, void **))                                                                 \
+    X(int, H5Eset_auto1, (void *, void *))                                                                   \
+    X(int, H5Pget_dxpl_mpio, (hid_t, int *))
+#define CALLED(X)                                                                                            \
     X(int, H5Dread, MOVE_PARAMETERS)                                                                         \
     X(int, H5Dwrite, MOVE_PARAMETERS)                                                                        \
     X(int, H5Dread_multi, SEVERAL_PARAMETERS)                                                                \
     X(int, H5Dwrite_multi, SEVERAL_PARAMETERS)                                                               \
-    X(int, H5Eget_auto1, (void **, void **))                                                                 \
-    X(int, H5Eset_auto1, (void *, void *))                                                                   \
-    X(int, H5Pget_dxpl_mpio, (hid_t, int *))
+    X(hid_t, H5Dopen1, (hid_t, const char *))                                                                \
+    X(hid_t, H5Dopen2, (hid_t, const char *, hid_t))                                                         \
+    X(hid_t, H5Dcreate1, (hid_t, const char *, hid_t, hid_t, hid_t))                                         \
+    X(hid_t, H5Dcreate2, (hid_t, const char *, hid_t, hid_t, hid_t, hid_t, hid_t))                           \
+    X(hid_t, H5Oopen, (hid_t, const char *, hid_t))
 
-/* Of a data set, at each call. */
+/* Asked of a data set at each call. */
 typedef struct {
     int64_t dims[MOST_DIMS];
     char path[RECORDER_PATH], name[RECORDER_PATH];
@@ -78,15 +86,21 @@ struct hdf5_library {
     bool asks; /* what was moved */
     FUNCTIONS(MEMBER)
     SOME(MEMBER)
+    CALLED(MEMBER)
     struct {
         hid_t handle;
         asked *what;
         int64_t set;
     } held[HELD];
+    struct {
+        hid_t handle;
+        char *name;
+    } named[NAMED];
 };
 
-/* No function is called with the lock held: dlsym() has one that who waits for this one may hold. */
-static hdf5_library *look_up(const void *its) {
+/* Without the lock: dlsym() takes the loader's, and a thread that holds that one may wait for ours. What is
+ * wrapped may be in another tool, as the program would call it. */
+static hdf5_library *look_up(const void *caller, const void *its) {
     hdf5_library *h = calloc(1, sizeof *h);
     if (!h) return NULL;
     unsigned major = 0, minor = 0, release = 0;
@@ -95,6 +109,11 @@ static hdf5_library *look_up(const void *its) {
 #define FIND_ALL(TYPE, NAME, PARAMETERS) FIND(TYPE, NAME, PARAMETERS) h->asks &= h->NAME != NULL;
     FUNCTIONS(FIND_ALL)
     SOME(FIND)
+#define FIND_CALLED(TYPE, NAME, PARAMETERS) h->NAME = (TYPE(*) PARAMETERS)recorder_next_of(caller, #NAME);
+    CALLED(FIND_CALLED)
+    h->H5Dread = (int(*) MOVE_PARAMETERS)its;
+    Dl_info library;
+    if (dladdr(its, &library)) dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD); /* it stays */
     h->asks = h->asks && !h->H5get_libversion(&major, &minor, &release) && (major > 1 || minor >= 10);
     return h;
 }
@@ -110,7 +129,7 @@ static hdf5_library *library_of(const void *caller) {
     recorder_lock_for_access();
     for (h = the->hdf5; h && (void *)h->H5Dread != its; h = h->next) continue;
     recorder_unlock();
-    hdf5_library *made = h || !its ? NULL : look_up(its);
+    hdf5_library *made = h || !its ? NULL : look_up(caller, its);
     recorder_lock_for_access();
     if (made) {
         made->next = the->hdf5;
@@ -121,7 +140,7 @@ static hdf5_library *library_of(const void *caller) {
     return h;
 }
 
-/* What a program would see of its errors. */
+/* How the program is told of errors. */
 typedef struct {
     unsigned second;
     void *function, *data;
@@ -167,9 +186,10 @@ static int64_t new_set(const hdf5_library *h, hid_t handle, const asked *of, int
     recorder_lock();
     const char *path = path_without_prefix(of->path);
     const record *r = recorder_known(MODULE_MPIIO, path);
-    if (!r) r = recorder_known(MODULE_POSIX, path);
+    if (!r) r = recorder_known(MODULE_POSIX, of->path); /* its name may have a colon */
     if (r) word[SET_FILE] = (int64_t)record_id(r->path);
-    if (r && known) number = shape_number(word, (size_t)((char *)at - (char *)word) + strlen(of->name));
+    if (r && known && recorder_on())
+        number = shape_number(word, (size_t)((char *)at - (char *)word) + strlen(of->name));
     recorder_unlock();
     return number;
 }
@@ -177,11 +197,11 @@ static int64_t new_set(const hdf5_library *h, hid_t handle, const asked *of, int
 /* Its number; -1: of a file that is not recorded, or not known. */
 static int64_t set_of(hdf5_library *h, hid_t handle, asked *of, int n) {
     ssize_t path = h->H5Fget_name(handle, of->path, sizeof of->path);
-    ssize_t name = h->H5Iget_name(handle, of->name, sizeof of->name);
-    if (n < 0 || path < 1 || path >= RECORDER_PATH || name >= RECORDER_PATH) return -1;
-    if (name < 1) snprintf(of->name, sizeof of->name, "unnamed %lld", (long long)handle); /* not yet linked */
-    size_t i = (size_t)handle % HELD;
+    if (n < 0 || path < 1 || path >= RECORDER_PATH) return -1;
+    size_t i = (size_t)handle % HELD, named = (size_t)handle % NAMED;
+    snprintf(of->name, sizeof of->name, "unnamed %lld", (long long)handle); /* perhaps not yet linked */
     recorder_lock_for_access();
+    if (h->named[named].handle == handle && h->named[named].name) strcpy(of->name, h->named[named].name);
     const asked *last = h->held[i].handle == handle ? h->held[i].what : NULL;
     bool same = last && !strcmp(last->name, of->name) && !strcmp(last->path, of->path) &&
                 !memcmp(last->dims, of->dims, sizeof of->dims);
@@ -238,19 +258,23 @@ static int64_t part_of(const hdf5_library *h, hid_t space, const int64_t *dims, 
     if (type == HYPERSLABS) slabs = h->H5Sget_select_hyper_nblocks(space);
     if (type == POINTS) slabs = elements;
     if (!elements) slabs = 0;
+    hsize_t extent[MOST_DIMS] = {0}; /* the program's space may have another one than the data set */
     bool known = elements >= 0 && slabs >= 0 && slabs <= MOST_SLABS &&
-                 h->H5Sget_simple_extent_ndims(space) == n && recorder_state()->shapes.bytes < MOST_BYTES;
+                 h->H5Sget_simple_extent_dims(space, extent, NULL) == n &&
+                 recorder_state()->shapes.bytes < MOST_BYTES;
+    for (int d = 0; d < n; d++) known = known && extent[d] <= (hsize_t)dims[d];
     size_t size = PART_WORDS + (known ? 4 * (size_t)n * (size_t)slabs : 0);
     int64_t *word = calloc(size, sizeof *word);
     if (!word) return -1;
     for (int d = 0; d < n && known && type == ALL && slabs; d++)
-        for (int row = 0; row < 4; row++) word[PART_WORDS + n * row + d] = (int64_t[]){0, 1, 1, dims[d]}[row];
+        for (int row = 0; row < 4; row++)
+            word[PART_WORDS + n * row + d] = (int64_t[]){0, 1, 1, (int64_t)extent[d]}[row];
     known = known && (type == ALL || !slabs || ask_slabs(h, space, type, word + PART_WORDS, n, slabs));
     word[PART_ELEMENTS] = elements;
     word[PART_DIMS] = n;
     word[PART_SLABS] = known ? slabs : -1;
     recorder_lock();
-    int64_t number = shape_number(word, (known ? size : PART_WORDS) * sizeof *word);
+    int64_t number = recorder_on() ? shape_number(word, (known ? size : PART_WORDS) * sizeof *word) : -1;
     recorder_unlock();
     free(word);
     return number;
@@ -269,12 +293,24 @@ static void tell(hdf5_library *h, hid_t handle, hid_t space, int64_t way, double
     recorder_unlock();
 }
 
+/* Not if nothing more would be recorded. */
+static bool may_ask(const hdf5_library *h) {
+    if (recorder_depth || !h->asks || !recorder_on() || !recorder_wants_segments()) return false;
+    recorder *the = recorder_state();
+    recorder_lock_for_access();
+    bool full = the->events.used >= the->most_segments;
+    if (full) recorder_partial();
+    recorder_unlock();
+    return !full;
+}
+
 /* After a call that did not fail. If it has several data sets, the first has its time. */
 static void moved(hdf5_library *h, size_t n, const hid_t *set, const hid_t *space, hid_t list, int direction,
                   double start) {
     double end = recorder_now();
     shown_errors before;
-    if (recorder_depth || !h->asks || !recorder_on() || !recorder_wants_segments()) return;
+    int code = errno;
+    if (!may_ask(h)) return;
     recorder_depth += RECORDER_ASKS;
     if (errors_hidden(h, &before)) {
         int together = 0;
@@ -284,6 +320,30 @@ static void moved(hdf5_library *h, size_t n, const hid_t *set, const hid_t *spac
         errors_shown(h, &before);
     }
     recorder_depth -= RECORDER_ASKS;
+    errno = code;
+}
+
+/* Here HDF5 knows the name; later it might search the file, and alone in one process. */
+static hid_t opened(hdf5_library *h, hid_t handle) {
+    shown_errors before;
+    int code = errno;
+    if (handle <= 0 || !may_ask(h)) return handle;
+    char name[RECORDER_PATH] = "", *kept = NULL;
+    recorder_depth += RECORDER_ASKS;
+    if (errors_hidden(h, &before)) {
+        ssize_t length = h->H5Iget_name(handle, name, sizeof name);
+        if (length > 0 && length < RECORDER_PATH) kept = strdup(name);
+        errors_shown(h, &before);
+    }
+    recorder_depth -= RECORDER_ASKS;
+    recorder_lock_for_access();
+    size_t i = (size_t)handle % NAMED;
+    free(h->named[i].name);
+    h->named[i].handle = handle;
+    h->named[i].name = kept;
+    recorder_unlock();
+    errno = code;
+    return handle;
 }
 
 #define WRAP(NAME, DIRECTION)                                                                                \
@@ -309,6 +369,20 @@ static void moved(hdf5_library *h, size_t n, const hid_t *set, const hid_t *spac
         return result;                                                                                       \
     }
 
+#define WRAP_OPENING(NAME, PARAMETERS, ARGUMENTS)                                                            \
+    EXPORT hid_t NAME PARAMETERS;                                                                            \
+    EXPORT hid_t NAME PARAMETERS {                                                                           \
+        hdf5_library *h = library_of(__builtin_return_address(0));                                           \
+        return h && h->NAME ? opened(h, h->NAME ARGUMENTS) : -1;                                             \
+    }
+
+WRAP_OPENING(H5Dopen1, (hid_t at, const char *name), (at, name))
+WRAP_OPENING(H5Dopen2, (hid_t at, const char *name, hid_t list), (at, name, list))
+WRAP_OPENING(H5Oopen, (hid_t at, const char *name, hid_t list), (at, name, list))
+WRAP_OPENING(H5Dcreate1, (hid_t at, const char *name, hid_t type, hid_t space, hid_t list),
+             (at, name, type, space, list))
+WRAP_OPENING(H5Dcreate2, (hid_t at, const char *name, hid_t type, hid_t space, hid_t l, hid_t c, hid_t a),
+             (at, name, type, space, l, c, a))
 WRAP(H5Dread, RECORD_READ)
 WRAP(H5Dwrite, RECORD_WRITE)
 WRAP_SEVERAL(H5Dread_multi, RECORD_READ)

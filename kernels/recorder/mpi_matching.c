@@ -117,6 +117,7 @@ void message_renamed(uintptr_t before, uintptr_t now) {
     recorder_lock();
     recorder *the = recorder_state();
     if (forget(before, &one)) {
+        forget(now, NULL); /* a handle may be used again */
         one.request = now;
         the->expected[the->expecting++] = one;
     }

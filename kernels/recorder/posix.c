@@ -129,6 +129,7 @@ void posix_opened(const char *path, int folder, int flags, int mode, int fd, dou
     double end = recorder_now();
     bool full = false;
     path = path_at(folder, path, joined);
+    bool stream = recorder_wants_segments() && ask_offset(fd) < 0; /* without the lock, as dlsym() has one */
     recorder_lock();
     if (recorder_on()) posix_forget(fd); /* closed by a call that was not intercepted */
     record *r = recorder_on() ? recorder_record(MODULE_POSIX, path) : NULL;
@@ -141,7 +142,7 @@ void posix_opened(const char *path, int folder, int flags, int mode, int fd, dou
     if (d) {
         *d = (description){.file = r,
                            .append = flags & O_APPEND,
-                           .stream = recorder_wants_segments() && ask_offset(fd) < 0,
+                           .stream = stream,
                            .forks = recorder_state()->shared_offsets};
         if (mode) r->counter[POSIX_MODE] = mode;
         r->counter[POSIX_OPENS]++;

@@ -46,7 +46,8 @@ static void *in_library(const char *path, const char *name) {
 /* Or in a library that was loaded later, for one other library alone: Python's MPI is. */
 static void *find_next(const char *name) {
     bool of_mpi = the.mpi_library && (!strncmp(name, "PMPI_", 5) || !strncmp(name, "MPI_", 4));
-    void *next = dlsym(of_mpi ? the.mpi_library : RTLD_NEXT, name);
+    if (of_mpi) return dlsym(the.mpi_library, name); /* not another MPI's */
+    void *next = dlsym(RTLD_NEXT, name);
     for (struct link_map *l = next ? NULL : all_libraries(); l && !next; l = l->l_next)
         next = in_library(l->l_name, name);
     return next;
@@ -70,6 +71,7 @@ static void *called_from(const void *caller, const char *name) {
     void *found = NULL;
     const char *names = NULL;
     if (!dladdr1(caller, &unused, (void **)&library, RTLD_DL_LINKMAP)) return NULL;
+    if ((found = in_library(library->l_name, name))) return found;
     for (const ElfW(Dyn) *d = library->l_ld; d->d_tag != DT_NULL; d++)
         if (d->d_tag == DT_STRTAB)
             names = (const char *)(d->d_un.d_ptr + (d->d_un.d_ptr < library->l_addr ? library->l_addr : 0));
@@ -89,6 +91,9 @@ void *recorder_next(const char *name) {
 
 void *recorder_next_of(const void *caller, const char *name) {
     Dl_info library;
+    void *global = dlsym(RTLD_NEXT, name);
+    /* All callers get one that has no versions, as from the linker. */
+    if (global && dlvsym(RTLD_NEXT, name, "none") == global) return global;
     void *found = dladdr(caller, &library) ? in_library(library.dli_fname, name) : NULL;
     return found ? found : find_next(name);
 }

@@ -151,8 +151,7 @@ void *recorder_next_of(const void *caller, const char *name);
 /* A name in the library of a function, or in one that it needs. */
 void *recorder_beside(const void *function, const char *name);
 /* Is the MPI that `caller` calls the one that (`there`, or not) has the name `other`, too? If others are
- * loaded beside it, what called must be linked with it; its functions are those that are called from now on.
- */
+ * loaded beside it, the caller must be linked with it; from then on its functions are called. */
 bool recorder_takes_mpi(const void *caller, const char *other, bool there);
 
 /* Nesting of wrapped calls in a thread: calls that a library makes inside a counted one are not counted. From

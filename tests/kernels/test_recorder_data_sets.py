@@ -155,6 +155,39 @@ with h5py.File(f"{here}/a.h5") as f, netCDF4.Dataset(f"{here}/b.nc") as n:
     )
 
 
+def test_what_hdf5_does_not_know_at_once_is_not_asked(openmpi: Stack, tmp_path: Path) -> None:
+    """The name of what a reference leads to, for which HDF5 would search the file. The program's
+    selection may be of another extent than the data set; a file's name may have a colon."""
+    code = """
+import h5py, numpy
+with h5py.File(f"{here}/at 12:00.h5", "w") as f:
+    d = f.create_dataset("some", (4,), "f8", maxshape=(None,), chunks=(2,))
+    two, nine, data = d.id.get_space(), h5py.h5s.create_simple((9,)), numpy.ones(4)
+    d[:] = 1
+    d.resize((6,))
+    d.id.write(h5py.h5s.create_simple((4,)), two, data)
+    nine.select_hyperslab((1,), (2,))
+    d.id.write(h5py.h5s.create_simple((2,)), nine, data)
+    f.create_dataset("to", (), h5py.ref_dtype)[()] = d.ref
+with h5py.File(f"{here}/at 12:00.h5") as f:
+    assert f[f["to"][()]][2] == 1
+"""
+    (process,) = python(openmpi, tmp_path, code, dxt=True)
+    found = [
+        (one.name.split(" ")[0], count, slabs and elements(slabs), way)
+        for one, count, slabs, way, _, _ in process.moves
+    ]
+    four = [(i,) for i in range(4)]
+    assert found == [
+        ("/some", 4, four, WRITE),
+        ("/some", 4, four, WRITE),
+        ("/some", 2, None, WRITE),
+        ("/to", 1, [()], WRITE),
+        ("/to", 1, [()], READ),
+        ("unnamed", 1, [(2,)], READ),
+    ]
+
+
 def test_the_table_of_data_sets(
     stack: Stack, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
