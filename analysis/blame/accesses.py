@@ -108,10 +108,13 @@ def of_recorder(folder: Path) -> Traced:
     traced.events = [_numbered(some, ids, number) for some in events]
     # A process and those that it forked number apart from each other what they do.
     for rank in {process.rank for process in found if process.flags & raw.FORKED}:
-        some = traced.events[rank] = np.sort(traced.events[rank], order="start")
-        some["sequence"] = np.arange(len(some))
-        for rows in (rows for rows in tables if rank in rows["process"]):
-            rows["sequence"] = np.searchsorted(some["start"], rows["end"])
+        some, mine = traced.events[rank], [rows for rows in tables if rank in rows["process"]]
+        times = np.concatenate([some["start"], *(rows["end"] for rows in mine)])
+        place = np.argsort(np.argsort(times, kind="stable"))
+        ends = np.cumsum([len(some), *map(len, mine)])[:-1]
+        for rows, at in zip((some, *mine), np.split(place, ends), strict=True):
+            rows["sequence"] = at
+        traced.events[rank] = np.sort(some, order="sequence")
     traced.accesses = np.concatenate(tables)
     return traced
 

@@ -112,7 +112,6 @@ def _unlocked(first: Numbers, last: Numbers) -> Order:
 
 def of_events(traced: Traced) -> Order:
     assert traced.events is not None
-    _waits_for_paths(traced.events)
     rows, n = traced.accesses, len(traced.accesses)
     first, last = np.zeros(n, np.int64), np.zeros(n, np.int64)
     order = _unlocked(first, last)
@@ -134,6 +133,7 @@ def of_events(traced: Traced) -> Order:
         order.epoch_first[mine] = all_met[first[mine]]
         order.epoch_last[mine] = all_met[np.minimum(last[mine], len(all_met) - 1)]
     _read_with_a_lock(order, traced)
+    _waits_for_paths(traced.events)
     clocks = _Clocks(traced)
     order.known = clocks.run()
     unmatched = [events[events["kind"] == raw.MESSAGE] for events in traced.events]
@@ -162,7 +162,7 @@ def _waits_for_paths(all_: list[Rows]) -> None:
 
 def _read_with_a_lock(order: Order, traced: Traced) -> None:
     """Bytes that a process wrote with a lock and another one read with a lock, without changing
-    them, may be a message between them."""
+    them, may be a message between them, as a path may."""
     assert traced.events is not None
     rows, held = traced.accesses, np.flatnonzero(order.hold >= 0)
     of = np.stack([rows["process"], rows["file"], order.hold])[:, held]
@@ -170,8 +170,8 @@ def _read_with_a_lock(order: Order, traced: Traced) -> None:
     wrote = rows["write"][held] > 0
     these = held[wrote | ~np.isin(hold, hold[wrote])]
     made = np.zeros(len(these), traced.events[0].dtype)
-    made["kind"], made["file"], made["b"] = raw.MESSAGE, -1, -2 - rows["file"][these]
-    made["a"] = np.where(rows["write"][these] > 0, raw.SENT, raw.HEARD)
+    made["file"], made["b"] = -1, -2 - rows["file"][these]
+    made["kind"] = np.where(rows["write"][these] > 0, raw.CHANGED, raw.LOOKED)
     made[["start", "end", "sequence"]] = rows[["start", "end", "sequence"]][these]
     for rank, events in enumerate(traced.events):
         both = np.concatenate((events, made[rows["process"][these] == rank]))

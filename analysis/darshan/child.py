@@ -170,7 +170,8 @@ def _files(
     for address in _records(handle, module):
         entry: Any = kind.from_address(address)
         if not -1 <= entry.rank < processes or entry.id not in names:
-            raise BrokenLogError(f"damaged: a record of {name}: rank {entry.rank}, or no name")
+            why = f"process {entry.rank} of {processes}, or a file without a name"
+            raise BrokenLogError(f"damaged: a record of {name}: {why}")
         times = list(entry.times)
         for place in unturned:
             (times[place],) = struct.unpack("<d", struct.pack(">d", times[place]))

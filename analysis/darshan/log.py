@@ -130,7 +130,9 @@ def read_log(
         said = [line for line in done.stderr.splitlines() if line.strip()]
         end = f"the reader ended with status {done.returncode}"
         if done.returncode < 0:  # what Darshan's library said of itself helps nobody
-            said, end = [], f"the reader crashed (signal {-done.returncode}): damaged; {AGAIN}"
+            said, end = [], f"the reader crashed (signal {-done.returncode})"
+            if done.returncode not in (-signal.SIGKILL, -signal.SIGTERM):
+                end += f": damaged; {AGAIN}"
         if done.returncode == -signal.SIGXCPU:
             raise UnreadableLogError(f"{log}: takes more time than a log of its size: damaged?")
         why = said[-1].removeprefix(f"{log.absolute()}: ") if said else end

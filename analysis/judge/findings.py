@@ -123,8 +123,8 @@ def _of_kinds(found: Sequence[Place]) -> str:
 
 
 def ceilings(rows: Sequence[Row], found: Sequence[Place]) -> list[tuple[Place, Row]]:
-    """The fastest calls with the shares of the peak that their `speeds` are; none (None) if half of
-    their jobs were disturbed. `rows`: of compare_references.PEAK."""
+    """The fastest calls with their jobs' shares of the peak; none (None) if half of the jobs were
+    disturbed. `rows`: of compare_references.PEAK."""
     known = {tuple(row[k] for k in _WAY): row for row in rows if row["quantity"] == "write_bw"}
     keys = [(one, (one.pattern, *(one.best[k] for k in _WAY[1:]))) for one in found]
     return [(place, _share(place, known[key])) for place, key in keys if key in known]

@@ -4,7 +4,6 @@
 import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,11 +68,12 @@ def first(
     folder: Path, direction: Direction, peaks: Peaks, decided: bool
 ) -> tuple[Cause, Remedy] | None:
     """What limited a run most, and what to try; None if unknown. `decided`: as in `foremost`."""
-    with suppress(AnalysisError):
+    try:
         loaded = load(folder)
-        if cause := foremost(loaded.causes(peaks), direction, decided):
-            return cause, remedy(run_of(folder, loaded.document), cause)
-    return None
+    except AnalysisError:
+        return None
+    cause = foremost(loaded.causes(peaks), direction, decided)
+    return (cause, remedy(run_of(folder, loaded.document), cause)) if cause else None
 
 
 def foremost(

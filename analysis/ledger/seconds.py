@@ -107,7 +107,7 @@ def _together(file: FileTrace) -> Together | None:
 
 def data_sets(log: Log) -> list[dict[str, Any]]:
     """What the log has of each data set of HDF5 and each variable of PnetCDF; the slowest first.
-    `collective`: some calls were. `chunk`: its last dimensions, at most five."""
+    `collective`: some calls were. `chunk`: of a log, its last dimensions, at most five."""
     found = list(log.data_sets)
     for one in (file for file in log.files if file.module in VARIABLES):
         path, _, name = one.path.partition(":")

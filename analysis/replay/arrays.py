@@ -15,7 +15,7 @@ from .extents import Numbers
 
 MOST_DIMS = 5
 MOST_RUNS = 4096  # of a process; beyond that, a list instead of arrays
-MOST_EXTENTS = 2**24  # of a selection
+MOST_EXTENTS = 2**24  # of a file's selections
 WIDE = 8  # bytes of a float64
 
 Box = tuple[tuple[int, ...], tuple[int, ...]]  # start and count, slowest dimension first
@@ -154,9 +154,7 @@ def _box(run: Run, base: int, strides: Sequence[int], dims: Sequence[int]) -> Bo
         if step not in strides:
             return None
         count[list(strides).index(step)] *= times
-    if count[-1] != 1 and run.length != 1:
-        return None
-    count[-1] *= run.length
+    count[-1] = run.length
     for i in range(len(dims) - 1, 0, -1):
         if count[i] > dims[i]:  # whole rows, planes, ...
             if start[i] or count[i] % dims[i] or count[i - 1] != 1:
@@ -250,9 +248,9 @@ def of_file(
     return found
 
 
-def bytes_of(slab: Slab, dims: Sequence[int]) -> tuple[Numbers, Numbers] | None:
+def bytes_of(slab: Slab, dims: Sequence[int], most: int) -> tuple[Numbers, Numbers] | None:
     """The extents of a part of an array, the last dimension of which is an element's bytes. None:
-    more than MOST_EXTENTS."""
+    more than `most`."""
     *lengths, length = dims
     rows = [
         (first, stride, 1, count * block, n)
@@ -263,7 +261,7 @@ def bytes_of(slab: Slab, dims: Sequence[int]) -> tuple[Numbers, Numbers] | None:
     while rows and rows[-1][2:4] == (1, rows[-1][4]):
         length *= rows.pop()[4]
     last = rows.pop() if rows else (0, 1, 1, 1, 1)
-    if math.prod(count * block for _, _, count, block, _ in rows) * last[2] > MOST_EXTENTS:
+    if math.prod(count * block for _, _, count, block, _ in rows) * last[2] > most:
         return None
     start = np.zeros(1, np.int64)
     for first, stride, count, block, n in (*rows, (*last[:3], 1, last[4])):

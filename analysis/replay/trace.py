@@ -187,7 +187,7 @@ def _of_blocks(
     trace = Trace(source, log, files, accesses, said, made_up, hosts=hosts)
     if calls:
         trace.meetings, trace.moves = calls.meetings, calls.moves
-        sets = {(one[1].file, one[1].name) for some in calls.moves.values() for one in some}
+        sets = {(one[1].file, one[1].name) for f in files for one in calls.moves.get(f.path, ())}
         if sets:
             trace.said.append(f"{DATA_SETS}{len(sets)}; other methods get their arrays and owners")
     if calls and known:
@@ -354,7 +354,9 @@ def _named(source: Path, log: Log, paths: Sequence[str]) -> list[int]:
     by_path |= {name.rsplit("/", 1)[-1]: i for i, name in log.ids.items()}
     missing = [name for name in paths if name not in by_path]
     if missing:
-        raise CannotReplayError(f"{source}: has no access to {missing[0]}; expected its log")
+        raise CannotReplayError(
+            f"{source}: no call to {missing[0]} is in it; expected a log of a program that used it"
+        )
     return [by_path[name] for name in paths]
 
 

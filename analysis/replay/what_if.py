@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from iogauge.common.files import write_whole
+from iogauge.common.text import counted
 
 from ..darshan.raw import CLOSE, OPEN, SYNC, VARIABLE_LENGTH
 from ..darshan.views import WHOLE
@@ -176,26 +177,35 @@ def _data_sets(trace: Trace, path: str, way: int, in_file: int, said: list[str])
         dims = zip_longest((*one.dims, one.bytes), part.dims, fillvalue=0)
         part.dims = tuple(max(both) for both in dims)
     places: dict[tuple[int, tuple[str, int, int]], list[tuple[Numbers, Numbers]]] = {}
+    left = arrays.MOST_EXTENTS
+    if any(math.prod(part.dims) >= 2**62 for part in found.values()):
+        return []
     for rank, one, slabs, _ in moves:
         key = (one.name, one.bytes, len(one.dims))
-        some = [arrays.bytes_of(slab, found[key].dims) for slab in slabs or ()]
-        known = [each for each in some if each]
-        if slabs is None or one.kind == VARIABLE_LENGTH or len(known) < len(some):
-            said.append(f"as in the file, as not all is known of {path}:{one.name}")
+        known: list[tuple[Numbers, Numbers]] = []
+        for slab in slabs or ():
+            if some := arrays.bytes_of(slab, found[key].dims, left):
+                known.append(some)
+                left -= len(some[0])
+        if slabs is None or one.kind == VARIABLE_LENGTH or len(known) < len(slabs):
+            said.append(
+                f"arrays as they are in the file: some selections of {path}:{one.name} are unknown"
+            )
             return []
         if known:
             places.setdefault((rank, key), []).extend(known)
     for (rank, key), known in places.items():
         start, end = (np.concatenate(both) for both in zip(*known, strict=True))
         found[key].by_rank[rank] = extents.union(start, end)
-    if found:
+    parts = [part for part in found.values() if part.by_rank]
+    if parts:
         packed = ", packed by filters" * any(one.filters for _, one, _, _ in moves)
-        size = sum(part.size for part in found.values())
+        size, sets = sum(part.size for part in parts), counted(len(parts), "data set")
         said.append(
-            f"{size} bytes of {len(found)} data sets, as HDF5's calls have them; in the file, "
+            f"{size} bytes of {sets}, as HDF5's calls have them; in the file, "
             f"{in_file}{packed}: {path}"
         )
-    return [part for part in found.values() if part.by_rank]
+    return parts
 
 
 def _arrays(part: _Part, begin: int) -> list[Array]:

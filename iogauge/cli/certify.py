@@ -128,7 +128,7 @@ def _show(args: argparse.Namespace) -> int:
 def _row(stack: certificate.StackRuns) -> dict[str, Any]:
     return {
         "stack": stack.name,
-        "mpi": certificate_text.version(stack),
+        "mpi": certificate_text.version(stack) if "mpi" in stack.versions else None,
         "runs": stack.runs,
         **stack.outcomes,
         "safe": stack.safe or None,

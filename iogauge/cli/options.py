@@ -121,7 +121,7 @@ def add_stack(parser: argparse.ArgumentParser) -> None:
 
 
 def add_quantity(parser: argparse.ArgumentParser) -> None:
-    words = "what was measured, such as write_phase_create (default: write_bw and read_bw)"
+    words = "such as write_phase_create (default: write_bw, read_bw; for small files their rates)"
     parser.add_argument("--quantity", action="append", metavar="NAME", help=words)
 
 

@@ -4,7 +4,6 @@
 import argparse
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from iogauge.analysis.session.loader import INTERRUPTED, all_reports, measured, 
 from iogauge.analysis.store import database
 from iogauge.analysis.store.ingest import clean, ingest
 from iogauge.common import progress
-from iogauge.common.files import text_of
 from iogauge.common.run_folder import JOB, sessions
 from iogauge.common.text import one_line
 
@@ -146,9 +144,11 @@ def _has_ended(output: Path, name: str) -> bool:
 def _may_run(folders: Sequence[Path]) -> Iterator[str]:
     """Print a line for each batch job that may still run, once: its file is then removed."""
     for folder in folders:
-        scheduler, number = (*text_of(folder / JOB).split(), "", "")[:2]
-        with suppress(OSError):
+        try:
+            scheduler, number = (folder / JOB).read_text(encoding="utf-8").split()
             (folder / JOB).unlink()
+        except (OSError, ValueError):
+            continue
         if scheduler in CANCEL and re.fullmatch(r"[\w.@\[\]-]+", number):
             cancel = f"{CANCEL[scheduler]} {number}"
             yield f"{folder.name}: its job may still be running; to end it: {cancel}"

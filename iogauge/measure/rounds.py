@@ -24,6 +24,7 @@ from iogauge.analysis.statistics import pooled
 from iogauge.analysis.statistics.interval import PAIRS
 from iogauge.common import json_file, tables
 from iogauge.common.files import write_whole
+from iogauge.common.text import counted
 from iogauge.measure.session import REPORT_OPTION, Child, Measured, cases_of, measure, say
 from reframe_tests.jobs import order
 from reframe_tests.machine.stacks import ONLY, only
@@ -207,8 +208,8 @@ def run(child: Child, words: Sequence[str], output: Path, done: Measured, second
     also = [job for job in also if job not in chosen]
     tests, again = (len({*also, *chosen} & {*of}) for of in (peaks, slow))
     what = [f"{ROUNDS - 1} more rounds of the {len(chosen)} jobs that can decide an answer"]
-    what += [f"{tests} peak tests in two of them"] * bool(tests)
-    what += [f"{again} of {len(slow)} disturbed jobs again"] * bool(slow)
+    what += [f"{counted(tests, 'peak test')} in two of them"] * bool(tests)
+    what += [f"{again} of {counted(len(slow), 'disturbed job')} again"] * bool(slow)
     say("; ".join(what))
     stacks: dict[str, list[str]] = {}
     for job in (*chosen, *also):

@@ -28,9 +28,9 @@ def find_groups(mounts: str | None = None) -> Groups | str:
     for _, mount, kind, options in rows:
         if kind == "cgroup" and "memory" in options.split(","):
             return _writable(Groups(Path(mount), "memory.limit_in_bytes"))
-    for _, mount, kind, _ in rows:
+    for mount in (mount for _, mount, kind, _ in rows if kind == "cgroup2"):
         controllers = text_of(Path(mount) / "cgroup.subtree_control").split()
-        if kind == "cgroup2" and "memory" in controllers:
+        if "memory" in controllers:
             return _writable(Groups(Path(mount), "memory.max"))
     return "no mounted control group hands on its memory controller"
 

@@ -3,17 +3,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iogauge.analysis.blame import order, races
-from iogauge.analysis.blame.accesses import MPIIO, WRITE
+from iogauge.analysis.blame import accesses, order, races
+from iogauge.analysis.blame.accesses import MPIIO, POSIX, READ, WRITE
+from iogauge.analysis.darshan import raw
 from iogauge.analysis.darshan.raw import (
     ATOMIC,
     CHANGED,
     HEARD,
+    LOCK_WRITE,
     LOOKED,
     MEET,
     MESSAGE,
@@ -21,6 +25,7 @@ from iogauge.analysis.darshan.raw import (
     SEND,
     SENT,
     SYNC,
+    UNLOCK,
 )
 from tests.analysis.blame.test_blame import Made, pairs
 
@@ -216,3 +221,50 @@ def test_only_who_opens_the_same_file_may_hear(other: int, unseen: int) -> None:
     made.access(2, WRITE, 0, 10)
     found = made.blame()
     assert (len(found.races), len(found.races) - len(found.certain)) == (1, unseen)
+
+
+@pytest.mark.parametrize(("reads", "certain"), [(False, 1), (True, 0)])
+def test_a_locked_write_is_a_message_only_to_who_reads_it_with_a_lock(
+    reads: bool, certain: int
+) -> None:
+    """ROMIO's data sieving writes with locks in each process: that orders nothing else."""
+    made = Made(2)
+    made.event(0, SEND, 1, 7)
+    made.access(0, WRITE, 0, 10)
+    for process in (0, 1):
+        made.event(process, LOCK_WRITE, 500, 10, layer=POSIX)
+        made.access(process, READ, 500, 10)
+        if process == 0 or not reads:
+            made.access(process, WRITE, 500, 10)
+        made.event(process, UNLOCK, 500, 10, layer=POSIX)
+    made.event(1, RECEIVE, 0, 7)
+    made.access(1, WRITE, 0, 10)
+    found = made.blame()
+    assert pairs(found) == {(0, len(made.rows) - 1)}
+    assert len(found.certain) == certain
+
+
+def test_what_a_process_and_its_child_did_is_in_order_of_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each numbers its own calls from 0."""
+
+    def traced(flags: int, reads: float, writes: float, event: float) -> raw.RawProcess:
+        made = raw.RawProcess(0, 1, 7, 0, 10**18, 2.0, flags, "node", "test 1", "./program")
+        way = [raw.SEGMENT.pack(0, 10, at, at + 0.01) for at in (reads, writes)]
+        marks = (raw.MARK.pack(0, 0, 0), raw.MARK.pack(0, 1, 0))
+        record = raw.RawRecord(77, "POSIX", "/fs/a", [], [], {}, {}, (way[0], way[1]), marks)
+        made.records, made.calls = [record], ["call"]
+        made.events = raw.EVENT.pack(0, SENT, 9, event, event + 0.01, 2, MESSAGE, 0)
+        return made
+
+    found = [traced(0, 0.1, 0.2, 0.25), traced(raw.FORKED, 0.3, 0.4, 0.05)]
+    monkeypatch.setattr(raw, "read_folder", lambda _: found)
+    monkeypatch.setattr(raw, "of_one_run", lambda *_: {0: found[0]})
+    made = accesses.of_recorder(tmp_path)
+    assert made.events is not None
+    acts = [
+        (one["sequence"], one["start"]) for table in (made.accesses, *made.events) for one in table
+    ]
+    assert [at for _, at in sorted(acts)] == pytest.approx([0.05, 0.1, 0.2, 0.25, 0.3, 0.4])
+    assert len({number for number, _ in acts}) == 6

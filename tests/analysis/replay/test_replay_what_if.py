@@ -333,7 +333,7 @@ def test_what_is_not_known_of_a_data_set(
     """Its file is taken as it is: each process has a byte."""
     made = moving((2**31,), [[block((0,), (4,))], slabs], kind=kind)
     found = what_if.make(made, tmp_path / "e")
-    assert found.said[0] == "as in the file, as not all is known of /a/1:/x"
+    assert found.said[0] == "arrays as they are in the file: some selections of /a/1:/x are unknown"
     assert owned(found).tolist() == [0, 1]
 
 
