@@ -285,7 +285,7 @@ def test_data_sets_in_chunks_are_arrays(tmp_path: Path) -> None:
     assert made.arrays == [
         ("1_x_0", Array((4, 6), {k: [((2 * k, 0), (2, 6))] for k in (0, 1)}, True))
     ]
-    said = "192 bytes of 1 data sets, as HDF5's calls have them; in the file, 2, packed by filters"
+    said = "192 bytes of 1 data set, as HDF5's calls have them; in the file, 2, packed by filters"
     assert made.said == [f"{said}: /a/1"]
     assert made.bytes == 4 * 6 * 8
 
