@@ -182,8 +182,7 @@ static void prepare_piece(io_step *f, const io_part *parts, int n) {
     for (int i = n - 1; f->direction == IO_WRITING && f->session->found && i >= 0; i--)
         fill_part(f, &parts[i]);
     if (f->direction == IO_WRITING) f->seconds.fill += io_monotonic_seconds() - began;
-    io_now_at(f->session->world, IO_AT_OTHERS);
-    if (together(f)) MPI_Barrier(f->session->world->comm);
+    if (together(f)) io_meet(f->session->world);
     f->paused += io_monotonic_seconds() - began;
 }
 

@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,19 +90,30 @@ static void give_up(const io_world *w) {
     _exit(1);
 }
 
-/* Waits for the other processes, in one or two requests. A process that has failed leaves its core to them
- * meanwhile, and gives up after IO_PEER_SECONDS: they may wait for it in a library. */
+/* Waits for the other processes, in one or two requests, and leaves the core to them or to other jobs
+ * meanwhile: a library that polls would take it from a call that is being timed. A process that has failed
+ * gives up after IO_PEER_SECONDS: they may wait for it in a library. */
 static void wait_for_peers(io_world *w, int n, MPI_Request requests[]) {
     const struct timespec little = {.tv_nsec = 1000000};
     double end = io_monotonic_seconds() + IO_PEER_SECONDS;
-    int done = !w->error.set;
     MPI_Status statuses[2];
-    if (done) MPI_Waitall(n, requests, statuses);
-    while (!done) {
+    for (int done = 0; !done;) {
         MPI_Testall(n, requests, &done, statuses);
-        if (!done && io_monotonic_seconds() > end) give_up(w);
-        if (!done) nanosleep(&little, NULL);
+        if (done) break;
+        if (!w->error.set) {
+            sched_yield();
+            continue;
+        }
+        if (io_monotonic_seconds() > end) give_up(w);
+        nanosleep(&little, NULL);
     }
+}
+
+void io_meet(io_world *w) {
+    MPI_Request request;
+    io_now_at(w, IO_AT_OTHERS);
+    MPI_Ibarrier(w->comm, &request);
+    wait_for_peers(w, 1, &request);
 }
 
 void io_reduce_max(io_world *w, MPI_Comm comm, const double *mine, double *most, int n) {
