@@ -24,26 +24,13 @@ Row = dict[str, Any]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--pattern", required=True, help="pattern to advise on, such as s3d")
-    add("--system", required=True, help="ReFrame's name of the system")
-    add(
-        "--for",
-        dest="direction",
-        choices=("write", "read"),
-        default="write",
-        help="direction to optimize (default: write)",
-    )
-    add(
-        "--default",
-        default=advice.DEFAULT,
-        metavar="METHOD[:MODE]",
-        help=f"baseline of the gains (default: {advice.DEFAULT})",
-    )
-    kinds = ", ".join(f"{kind}: {text}" for kind, text in tables.KINDS.items())
-    add("--kind", choices=tuple(tables.KINDS), help=f"only methods that write this: {kinds}")
-    words = "rows of each file system, scale and process count (default: %(default)s)"
-    add("--top", type=options.count, default=TOP, metavar="N", help=words)
-    add("--write", type=options.out_folder, help="write the fastest settings as files")
+    add("--pattern", required=True)
+    add("--system", required=True)
+    add("--for", dest="direction", choices=("write", "read"), default="write")
+    add("--default", default=advice.DEFAULT)
+    add("--kind", choices=tuple(tables.KINDS))
+    add("--top", type=options.count, default=TOP)
+    add("--write", type=options.out_folder)
     options.add_where(parser)
     options.add_store(parser)
     formats.add_format(parser)

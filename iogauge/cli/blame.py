@@ -21,18 +21,11 @@ COLUMNS = ("kind", "layer", "file", "low", "high", "a_process", "a_call", "b_pro
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add(
-        "trace",
-        type=options.in_path,
-        metavar="RUN|LOG",
-        help=f"folder of a run ({DOCUMENT} and {RAW}/ or {TRACE}), folder of the recorder's "
-        "traces, or Darshan log with DXT",
-    )
-    add("--file", metavar="PATH", help="with --byte: a file of the trace")
-    add("--byte", type=int, metavar="N", help="show what accessed this byte of it (0: the first)")
-    words = "races of each kind to show (default: %(default)s)"
-    add("--examples", type=options.count, default=3, metavar="N", help=words)
-    formats.add_format(parser, "the races")
+    add("trace", type=options.in_path)
+    add("--file")
+    add("--byte", type=int)
+    add("--examples", type=options.count, default=3)
+    formats.add_format(parser)
 
 
 def run(args: argparse.Namespace) -> int:

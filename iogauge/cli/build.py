@@ -13,11 +13,11 @@ from . import options
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    options.add_stack(parser)
-    add("--prefix", type=options.out_folder, help="install it as DIR/bin/iokernel")
-    add("--dir", type=options.out_folder, help="build folder (default: .local/build)")
+    add("--stack", default="openmpi")
+    add("--prefix", type=options.out_folder)
+    add("--dir", type=options.out_folder)
     add("--for-tests", action="store_true", help=argparse.SUPPRESS)
-    add("cmake", nargs="*", metavar="-- ARGUMENT", help="arguments for CMake")
+    add("cmake", nargs="*")
 
 
 def run(args: argparse.Namespace) -> int:

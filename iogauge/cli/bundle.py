@@ -24,12 +24,12 @@ Row = dict[str, Any]
 
 def add_make(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    options.add_report(parser)
-    add("--acceptance", type=options.in_file, help="bounds to judge the session by (see `check`)")
-    add("--sign", type=options.in_file, metavar="KEY", help="SSH key to sign the bundle with")
-    add("--to", type=options.out_file, help="the bundle (default: bundle-SESSION.tar in --output)")
+    add("report", nargs="?", type=options.in_file)
+    add("--acceptance", type=options.in_file)
+    add("--sign", type=options.in_file)
+    add("--to", type=options.out_file)
     options.add_output(parser)
-    formats.add_format(parser, "the verdicts on the runs")
+    formats.add_format(parser)
 
 
 def run_make(args: argparse.Namespace) -> int:
@@ -69,10 +69,9 @@ def _say_verdicts(made: Row) -> None:
 
 
 def add_verify(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("bundle", type=options.in_file, metavar="BUNDLE")
-    words = "require a signature by one of these"
-    parser.add_argument("--allowed-signers", type=options.in_file, help=words)
-    formats.add_format(parser, "what differs")
+    parser.add_argument("bundle", type=options.in_file)
+    parser.add_argument("--allowed-signers", type=options.in_file)
+    formats.add_format(parser)
 
 
 def run_verify(args: argparse.Namespace) -> int:

@@ -29,49 +29,22 @@ FS = ("ram", "disk")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add(
-        "--show",
-        nargs="?",
-        type=options.in_path,
-        const=Path(),
-        metavar="RUNS",
-        help="run nothing; show these runs, or a certificate (output/certificate)",
-    )
-    add("--keep", type=options.out_file, help="with --show: write the certificate as JSON")
-    add("--page", type=options.out_file, help="with --show: write it as Markdown")
-    formats.add_format(parser, "the stacks", " (with --show)")
-    add(
-        "--stack",
-        type=options.names,
-        default=["openmpi", "mpich"],
-        metavar="A,B",
-        help="stacks (default: openmpi,mpich); missing ones are installed",
-    )
+    add("--show", nargs="?", type=options.in_path, const=Path())
+    add("--keep", type=options.out_file)
+    add("--page", type=options.out_file)
+    formats.add_format(parser)
+    add("--stack", type=options.names, default=["openmpi", "mpich"])
     # nargs: until 0.4 blanks separate, too
-    add(
-        "--patterns",
-        nargs="+",
-        type=options.names,
-        default=[],
-        metavar="A,B",
-        help="only these patterns",
-    )
-    add("--minutes", type=float, default=MINUTES, help="time for all runs (default: %(default)g)")
-    add("--runs", type=options.count, metavar="N", help="stop after N runs of each stack")
-    add("--seed", type=int, default=1, help="seed of the choice of runs (default: 1)")
-    add(
-        "--fs",
-        nargs="+",
-        type=options.names,
-        default=[list(FS)],
-        metavar="A,B",
-        help=f"file systems (default: {','.join(FS)})",
-    )
-    add("--jobs", type=options.count, default=1, metavar="N", help="runs at once (default: 1)")
-    add("--out", type=options.out_folder, help="folder of the runs (default: output/certificate)")
-    add("--anew", action="store_true", help="discard earlier runs")
-    add("--kernels", default="", metavar="DIR", help="use built kernels; {stack} is replaced")
-    add("--check", type=options.in_file, help="compare the runs with this certificate")
+    add("--patterns", nargs="+", type=options.names, default=[])
+    add("--minutes", type=float, default=MINUTES)
+    add("--runs", type=options.count)
+    add("--seed", type=int, default=1)
+    add("--fs", nargs="+", type=options.names, default=[list(FS)])
+    add("--jobs", type=options.count, default=1)
+    add("--out", type=options.out_folder)
+    add("--anew", action="store_true")
+    add("--kernels", default="")
+    add("--check", type=options.in_file)
 
 
 def run(args: argparse.Namespace) -> int:

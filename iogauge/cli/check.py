@@ -15,11 +15,10 @@ from . import formats, options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=options.in_file, metavar="FILE", help="cases with bounds")
-    words = "last, last~1, or the first letters of its name (default: last)"
-    parser.add_argument("--session", default="last", metavar="WHICH", help=words)
+    parser.add_argument("file", type=options.in_file)
+    parser.add_argument("--session", default="last")
     options.add_store(parser)
-    formats.add_format(parser, "the verdicts")
+    formats.add_format(parser)
 
 
 def run(args: argparse.Namespace) -> int:

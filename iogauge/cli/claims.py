@@ -17,16 +17,13 @@ COLUMNS = ("claim", "verdict", "says", "cases", "measured", "published", "missin
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("claims", nargs="*", metavar="CLAIM", help="such as C5 (default: all)")
-    add("--run", action="store_true", dest="measure", help="first measure what this machine can")
-    words = "with --run: also if processes must share cores"
-    add("--oversubscribe", action="store_true", help=words)
-    words = "with --run: these stacks"
-    add("--stack", type=options.names, default=[], metavar="A,B", help=words)
+    add("claims", nargs="*")
+    add("--run", action="store_true", dest="measure")
+    add("--oversubscribe", action="store_true")
+    add("--stack", type=options.names, default=[])
     add("--parent", type=int, help=argparse.SUPPRESS)
     options.add_where(parser)
-    words = "folder of the reference files"
-    add("--references", type=options.in_path, default=references.FOLDER, metavar="DIR", help=words)
+    add("--references", type=options.in_path, default=references.FOLDER)
     options.add_store(parser)
     formats.add_format(parser)
 

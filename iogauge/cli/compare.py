@@ -33,40 +33,17 @@ SPECIAL = ("peak", "reference", "published")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "a",
-        metavar="A",
-        help="the base: a session (last, last~1, the first letters of its name), or what --by says",
-    )
-    parser.add_argument("b", metavar="B", help=f"as A, or one of {', '.join(SPECIAL)}")
-    parser.add_argument(
-        "--by",
-        default="session",
-        metavar="WHAT",
-        help=f"what A and B are: {', '.join(WAYS)}, a library whose versions they are (mpi, "
-        "hdf5, ...), or a test's parameter (default: session)",
-    )
+    add = parser.add_argument
+    add("a")
+    add("b")
+    add("--by", default="session")
     options.add_where(parser)
-    options.add_quantity(parser)
-    parser.add_argument(
-        "--fail-slower",
-        type=percent,
-        metavar="PERCENT",
-        help="exit 1 if B is slower than A by this much, failed or is missing; "
-        "3 if that is undecided",
-    )
-    words = "with --fail-slower: cases that are not decided yet do not count"
-    parser.add_argument("--allow-undecided", action="store_true", help=words)
-    parser.add_argument(
-        "--correct",
-        choices=("holm", "bh"),
-        default="holm",
-        help="with --fail-slower, for many cases: holm, a false alarm in 1 of 20 uses; bh "
-        "(Benjamini-Hochberg), 1 in 20 of the cases it calls slower is not",
-    )
-    parser.add_argument("--all", action="store_true", help="also cases that decide nothing")
-    words = "also write the comparison as a page"
-    parser.add_argument("--html", type=options.out_file, metavar="FILE", help=words)
+    add("--quantity", action="append")
+    add("--fail-slower", type=percent)
+    add("--allow-undecided", action="store_true")
+    add("--correct", choices=("holm", "bh"), default="holm")
+    add("--all", action="store_true")
+    add("--html", type=options.out_file)
     options.add_store(parser)
     formats.add_format(parser)
 

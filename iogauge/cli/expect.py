@@ -17,13 +17,9 @@ COLUMNS = ("name", "since", "who", "when", "where", "why")
 
 def add_accept(parser: argparse.ArgumentParser) -> None:
     options.add_where(parser)
-    parser.add_argument("--why", help="in a few words, for those who ask later")
-    parser.add_argument("--who", help="who accepts it (default: you)")
-    parser.add_argument(
-        "--since",
-        metavar="DATE",
-        help="a day, or a time such as 2026-11-20T14:00:00, UTC (default: now)",
-    )
+    parser.add_argument("--why")
+    parser.add_argument("--who")
+    parser.add_argument("--since")
     options.add_store(parser)
 
 
@@ -33,7 +29,7 @@ def add_list(parser: argparse.ArgumentParser) -> None:
 
 
 def add_remove(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="as `expect list` shows it")
+    parser.add_argument("name")
     options.add_store(parser)
 
 

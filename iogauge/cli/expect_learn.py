@@ -19,23 +19,15 @@ COLUMNS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("system", metavar="SYSTEM", help="ReFrame's name of the system")
+    add = parser.add_argument
+    add("system")
     options.add_where(parser)
-    parser.add_argument("--name", help="of the baseline (default: SYSTEM and the day)")
-    parser.add_argument("--replace", action="store_true", help="overwrite the file")
-    words = f"share of nights with a false failure (default: {learned.FALSE_FAILURES})"
-    parser.add_argument(
-        "--false-failures", type=_part, default=learned.FALSE_FAILURES, metavar="PART", help=words
-    )
-    parser.add_argument(
-        "--references",
-        type=options.out_folder,
-        default=references.SITES,
-        metavar="DIR",
-        help="folder of the reference files (default: IOGAUGE_REFERENCES, or references)",
-    )
+    add("--name")
+    add("--replace", action="store_true")
+    add("--false-failures", type=_part, default=learned.FALSE_FAILURES)
+    add("--references", type=options.out_folder, default=references.SITES)
     options.add_store(parser)
-    formats.add_format(parser, "what was learned", "; write no file")
+    formats.add_format(parser)
 
 
 def _part(text: str) -> float:

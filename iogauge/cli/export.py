@@ -21,15 +21,9 @@ FORMS = ("openmetrics", "junit", "timeline")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("form", choices=FORMS)
-    add(
-        "report",
-        nargs="?",
-        type=options.in_path,
-        metavar="REPORT|RUN",
-        help="ReFrame's report; for timeline, the folder of a traced run (default: the last one)",
-    )
-    add("--acceptance", type=options.in_file, help="junit: with the verdicts on these bounds")
-    add("--to", type=options.out_file, help="file to write (default: print)")
+    add("report", nargs="?", type=options.in_path)
+    add("--acceptance", type=options.in_file)
+    add("--to", type=options.out_file)
     options.add_output(parser)
 
 

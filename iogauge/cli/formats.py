@@ -18,15 +18,11 @@ Record = Mapping[str, Value]
 _BETWEEN = {"published": " | ", "command": "\n"}
 
 
-def add_format(
-    parser: argparse.ArgumentParser, what: str = "the table", also: str = "", csv: str = ""
-) -> None:
-    """`also`: said of both; `csv`: what it holds, if not the same."""
+def add_format(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help=f"print {what} as JSON{also}")
-    form.add_argument("--csv", action="store_true", help=f"print {csv or what} as CSV{also}")
-    words = "show all rows and columns, as a pipe gets them"
-    parser.add_argument("--wide", action="store_true", help=words)
+    for name in ("--json", "--csv"):
+        form.add_argument(name, action="store_true")
+    parser.add_argument("--wide", action="store_true")
 
 
 def for_programs(args: argparse.Namespace) -> bool:

@@ -14,13 +14,11 @@ from .compare import percent
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     options.add_where(parser)
-    options.add_quantity(parser)
-    words = "ignore smaller changes (default: 5%%)"
-    add("--smallest", type=percent, default=0.05, metavar="PERCENT", help=words)
-    add("--all", action="store_true", help="also cases without a change")
-    add("--plot", type=options.out_file, metavar="FILE", help="plot the cases as .png or .svg")
-    words = "exit 1 if a case is regressed, or its last run far below the others"
-    add("--fail-regressed", action="store_true", help=words)
+    add("--quantity", action="append")
+    add("--smallest", type=percent, default=0.05)
+    add("--all", action="store_true")
+    add("--plot", type=options.out_file)
+    add("--fail-regressed", action="store_true")
     options.add_store(parser)
     formats.add_format(parser)
 

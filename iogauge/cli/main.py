@@ -28,11 +28,6 @@ class _Parser(argparse.ArgumentParser):
         print(f"For its options: {self.prog} --help", file=sys.stderr)
         raise SystemExit(EXIT_USAGE)
 
-    def add_argument(self, *names: Any, **how: Any) -> argparse.Action:
-        if how.get("type") in options.METAVARS and "nargs" not in how and names[0][0] == "-":
-            how.setdefault("metavar", options.METAVARS[how["type"]])
-        return super().add_argument(*names, **how)
-
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
             raise argparse.ArgumentError(action, unknown(str(value), map(str, action.choices)))
@@ -72,6 +67,10 @@ def _fill(parser: argparse.ArgumentParser, command: table.Command) -> argparse.A
     parser.epilog = command.examples()
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     getattr(module, f"add_{part or 'arguments'}")(parser)
+    for action in parser._actions:
+        row = table.option(command, (action.option_strings or [action.dest])[0])
+        action.help = action.help or row.get("help")
+        action.metavar = row.get("metavar") or None
     parser.set_defaults(run=getattr(module, f"run_{part}" if part else "run"))
     return parser
 

@@ -84,10 +84,6 @@ def out_folder(text: str) -> Path:
     return _checked(text, "a folder to write to", ("a folder",))
 
 
-# Default metavar of each type.
-METAVARS = {in_file: "FILE", out_file: "FILE", out_folder: "DIR", in_path: "PATH"}
-
-
 def _checked(text: str, expected: str, allowed: tuple[str, ...]) -> Path:
     path = Path(text)
     try:
@@ -101,28 +97,7 @@ def _checked(text: str, expected: str, allowed: tuple[str, ...]) -> Path:
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--output",
-        type=in_path,
-        default=paths.output(),
-        metavar="DIR",
-        help="folder of the sessions (default: IOGAUGE_OUTPUT, or output)",
-    )
-
-
-def add_report(parser: argparse.ArgumentParser) -> None:
-    words = "ReFrame's report of a session (default: the last one below the output folder)"
-    parser.add_argument("report", nargs="?", type=in_file, metavar="REPORT", help=words)
-
-
-def add_stack(parser: argparse.ArgumentParser) -> None:
-    words = "a name of `stack list` (default: openmpi)"
-    parser.add_argument("--stack", default="openmpi", help=words)
-
-
-def add_quantity(parser: argparse.ArgumentParser) -> None:
-    words = "such as write_phase_create (default: write_bw, read_bw; for small files their rates)"
-    parser.add_argument("--quantity", action="append", metavar="NAME", help=words)
+    parser.add_argument("--output", type=in_path, default=paths.output())
 
 
 def report_of(args: argparse.Namespace) -> Path:
@@ -154,8 +129,7 @@ def last_report(output: Path) -> Path:
 
 def add_store(parser: argparse.ArgumentParser) -> None:
     add_output(parser)
-    words = "folder of the store (default: IOGAUGE_STORE, or store in the output folder)"
-    parser.add_argument("--store", type=out_folder, metavar="DIR", help=words)
+    parser.add_argument("--store", type=out_folder)
 
 
 def store_of(args: argparse.Namespace) -> Path:
@@ -174,15 +148,7 @@ def connect(args: argparse.Namespace) -> duckdb.DuckDBPyConnection:
 
 
 def add_where(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--where",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE[,VALUE]",
-        help="only these runs; KEY is a column (pattern, method, mode, stack, fs, scale, system, "
-        "session, ...), a library (mpi=4.1, hdf5=1.14) or a test's parameter (layout, hint_set, "
-        "...); may be repeated",
-    )
+    parser.add_argument("--where", action="append", default=[])
 
 
 def where(args: argparse.Namespace, connection: duckdb.DuckDBPyConnection) -> Where:

@@ -40,62 +40,18 @@ POSIX_SCHEDULE = "posix-calls.schedule"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     replay_steps.add_reading(parser)
     add = parser.add_argument
-    add("--dir", type=options.out_folder, required=True, help="folder that all runs write below")
-    add(
-        "--iokernel",
-        type=options.in_file,
-        metavar="PROGRAM",
-        help="iokernel (default: built for --stack; without a checkout: on PATH)",
-    )
-    add("--stack", help="stack with its launcher, in a checkout (default: openmpi)")
-    add(
-        "--launch",
-        metavar="WORDS",
-        help="launcher; `-n N` is added (default: the stack's, or mpiexec)",
-    )
-    add(
-        "-o",
-        "--out",
-        type=options.out_folder,
-        help="schedule, traces, page and answer, on a file "
-        "system that all processes see (default: NAME.replay here)",
-    )
-    add(
-        "--think",
-        default="1",
-        metavar="X",
-        help="factor on the program's pauses in the traced replay (default: 1)",
-    )
-    add(
-        "--fold",
-        type=int,
-        metavar="N",
-        help="replay on N processes, fewer than in the log; without other methods",
-    )
-    add(
-        "--rounds",
-        type=int,
-        default=ROUNDS,
-        metavar="N",
-        help="rounds of other methods, or twice as many where a range needs them; "
-        "0: the replay alone (default: %(default)s)",
-    )
-    add(
-        "--method",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="such as hdf5 or hdf5:collective; may be repeated (default: all)",
-    )
-    add(
-        "--hint",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="for the other methods, and for the replay a second time if the log has MPI-IO calls",
-    )
-    add("--seed", type=int, default=1, help="seed of the random order (default: 1)")
-    formats.add_format(parser, "the answer", csv="a row for each method")
+    add("--dir", type=options.out_folder, required=True)
+    add("--iokernel", type=options.in_file)
+    add("--stack")
+    add("--launch")
+    add("-o", "--out", type=options.out_folder)
+    add("--think", default="1")
+    add("--fold", type=int)
+    add("--rounds", type=int, default=ROUNDS)
+    add("--method", action="append", default=[])
+    add("--hint", action="append", default=[])
+    add("--seed", type=int, default=1)
+    formats.add_format(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -21,30 +21,11 @@ from . import formats, options
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add(
-        "trace",
-        type=options.in_path,
-        metavar="TRACE",
-        help="a Darshan log with DXT, a folder of the recorder's raw traces, or text of Recorder's "
-        "recorder2text",
-    )
-    add(
-        "--only",
-        action="append",
-        default=[],
-        metavar="FOLDER",
-        help="only files below this folder; may be repeated",
-    )
-    add(
-        "--gap",
-        type=float,
-        default=phases.GAP,
-        metavar="S",
-        help="pause of all processes that separates two phases, in seconds (default: %(default)s)",
-    )
-    add("--posix", action="store_true", help="replay POSIX calls even if the log has MPI-IO calls")
-    words = "log with counters only: make up accesses from the counters"
-    add("--synthesise", action="store_true", help=words)
+    add("trace", type=options.in_path)
+    add("--only", action="append", default=[])
+    add("--gap", type=float, default=phases.GAP)
+    add("--posix", action="store_true")
+    add("--synthesise", action="store_true")
 
 
 def planned(args: argparse.Namespace, out: Path) -> plan.Plan:
@@ -57,9 +38,9 @@ def planned(args: argparse.Namespace, out: Path) -> plan.Plan:
 def add_plan(parser: argparse.ArgumentParser) -> None:
     add_reading(parser)
     add = parser.add_argument
-    add("-o", "--out", type=options.out_file, required=True, help="schedule to write")
-    add("--what-if", type=options.out_file, help="also write the data as arrays, for other methods")
-    formats.add_format(parser, "what the schedule holds")
+    add("-o", "--out", type=options.out_file, required=True)
+    add("--what-if", type=options.out_file)
+    formats.add_format(parser)
 
 
 def run_plan(args: argparse.Namespace) -> int:
@@ -90,17 +71,11 @@ def run_plan(args: argparse.Namespace) -> int:
 
 def add_check(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add(
-        "schedule",
-        metavar="SCHEDULE",
-        type=options.in_file,
-        help="what `replay plan` made of the log",
-    )
-    add("log", metavar="LOG", type=options.in_path, help="the log, or the folder of raw traces")
-    words = "the trace of the replay, with single accesses"
-    add("replay", metavar="TRACE", type=options.in_path, help=words)
-    add("--page", type=options.out_file, help="also write a page with pictures of both")
-    formats.add_format(parser, "the comparison", csv="its phases")
+    add("schedule", type=options.in_file)
+    add("log", type=options.in_path)
+    add("replay", type=options.in_path)
+    add("--page", type=options.out_file)
+    formats.add_format(parser)
 
 
 def run_check(args: argparse.Namespace) -> int:
@@ -154,20 +129,12 @@ def _row(name: str, calls: int, moved: int, log: float, replay: float) -> None:
 
 def add_like(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    words = "a NetCDF, HDF5 or CGNS file, or output of ncdump -h"
-    add("file", metavar="FILE", type=options.in_file, help=words)
-    add(
-        "-o", "--out", type=options.out_file, required=True, help="description to write, for --like"
-    )
-    for name, metavar, words in (
-        ("--length", "DIM=N", "set the length of a dimension; required for an unlimited one"),
-        ("--only", "NAME", "only this variable"),
-        ("--skip", "NAME", "without this variable"),
-        ("--list", "DIM[,DIM]=MAP", "divide these dimensions as a decomposition map of PIO does"),
-    ):
-        add(name, action="append", default=[], metavar=metavar, help=f"{words}; may be repeated")
-    add("--contiguous", action="store_true", help="leave the file's chunks out")
-    formats.add_format(parser, "what the description holds")
+    add("file", type=options.in_file)
+    add("-o", "--out", type=options.out_file, required=True)
+    for name in ("--length", "--only", "--skip", "--list"):
+        add(name, action="append", default=[])
+    add("--contiguous", action="store_true")
+    formats.add_format(parser)
 
 
 def _pairs(option: str, words: Sequence[str], expected: str) -> dict[str, str]:

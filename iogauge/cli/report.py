@@ -29,16 +29,11 @@ YEAR = timedelta(days=366)  # days before the session that the tables cover; his
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    options.add_report(parser)
-    add(
-        "--html",
-        type=options.out_file,
-        help="write only this page (default: report.html in "
-        "the output folder and in the session's)",
-    )
-    add("--png", type=options.out_folder, help="write the charts as pictures")
-    add("--tables", type=options.out_folder, help="write each table as CSV")
-    add("--quiet", action="store_true", help="do not name the files written")
+    add("report", nargs="?", type=options.in_file)
+    add("--html", type=options.out_file)
+    add("--png", type=options.out_folder)
+    add("--tables", type=options.out_folder)
+    add("--quiet", action="store_true")
     options.add_store(parser)
     formats.add_format(parser)
 

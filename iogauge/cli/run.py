@@ -21,62 +21,22 @@ QUICK = "quick"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add(
-        "-n",
-        dest="tests",
-        action="append",
-        default=[],
-        metavar="TEST",
-        help="select tests whose names match this pattern; may be repeated",
-    )
-    add(
-        "-t",
-        dest="tags",
-        action="append",
-        default=[],
-        metavar="TAG",
-        help="select tests with this tag; may be repeated (default on local: quick)",
-    )
-    add(
-        "-S",
-        dest="settings",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="set a variable of the tests, such as repeats=3; may be repeated",
-    )
-    add("--site", default=sites.LOCAL, help="a name of `site list`, or a file (default: local)")
-    add("--system", metavar="SYSTEM[:PARTITION]", help="one of the site (default: its name)")
-    add(
-        "--stack",
-        type=options.names,
-        default=[],
-        metavar="A,B",
-        help="run on these stacks of `stack list`; missing ones are installed",
-    )
-    words = "run on these file systems of the site"
-    add("--fs", type=options.names, default=[], metavar="A,B", help=words)
-    words = "run these sizes, such as smoke"
-    add("--scale", type=options.names, default=[], metavar="A,B", help=words)
-    add(
-        "--rounds",
-        type=options.count,
-        metavar="N",
-        help="alternate two stacks N times and compare them; 0: run each case once",
-    )
-    add("-v", "--verbose", action="store_true", help="print ReFrame's output, no progress bar")
-    add("--dry-run", action="store_true", help="write the job scripts, and run nothing")
-    add(
-        "-o",
-        "--output",
-        type=options.out_folder,
-        metavar="DIR",
-        help="folder of results (default: IOGAUGE_OUTPUT, or output) or scripts",
-    )
-    add("--there", metavar="DIR", help="with --dry-run: folder of the scripts on the target")
-    add("--iokernel", metavar="PROGRAM", help="with --dry-run: path on the target")
+    add("-n", dest="tests", action="append", default=[])
+    add("-t", dest="tags", action="append", default=[])
+    add("-S", dest="settings", action="append", default=[])
+    add("--site", default=sites.LOCAL)
+    add("--system")
+    add("--stack", type=options.names, default=[])
+    add("--fs", type=options.names, default=[])
+    add("--scale", type=options.names, default=[])
+    add("--rounds", type=options.count)
+    add("-v", "--verbose", action="store_true")
+    add("--dry-run", action="store_true")
+    add("-o", "--output", type=options.out_folder)
+    add("--there")
+    add("--iokernel")
     add("--parent", type=int, help=argparse.SUPPRESS)  # what `make` says of itself
-    add("reframe", nargs="*", metavar="-- OPTION", help="options for ReFrame")
+    add("reframe", nargs="*")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -151,13 +111,8 @@ def _render(args: argparse.Namespace, asked: Asked) -> int:
 
 
 def add_collect(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", type=options.in_path, metavar="DIR", help="folder of the scripts")
-    parser.add_argument(
-        "--site",
-        type=options.in_file,
-        metavar="FILE",
-        help="site file of the dry run, if `site list` lacks it",
-    )
+    parser.add_argument("folder", type=options.in_path)
+    parser.add_argument("--site", type=options.in_file)
 
 
 def run_collect(args: argparse.Namespace) -> int:

@@ -34,20 +34,15 @@ def command_of(folder: Path) -> tuple[int, str]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("case", nargs="+", metavar="RUN | -- WORD", help="a run, or the arguments of iokernel")
-    add("-n", type=int, default=4, metavar="N", help="processes (default: 4)")
-    options.add_stack(parser)
-    add("--program", type=options.in_file, help="iokernel to run (default: built for --stack)")
-    add(
-        "--dir",
-        type=options.out_folder,
-        default=Path("/dev/shm"),
-        help="folder that all runs write below (default: /dev/shm)",
-    )
-    add("--set", action="append", default=[], metavar="NAME=VALUE", help="environment variable")
-    add("--tries", type=int, default=6, metavar="N", help="runs of each case (default: 6)")
-    add("--runs", type=int, default=20, metavar="N", help="runs of the smallest case (default: 20)")
-    add("-o", "--out", type=options.out_file, help="the C program (default: a new repro.c here)")
+    add("case", nargs="+")
+    add("-n", type=int, default=4)
+    add("--stack", default="openmpi")
+    add("--program", type=options.in_file)
+    add("--dir", type=options.out_folder, default=Path("/dev/shm"))
+    add("--set", action="append", default=[])
+    add("--tries", type=int, default=6)
+    add("--runs", type=int, default=20)
+    add("-o", "--out", type=options.out_file)
 
 
 def run(args: argparse.Namespace) -> int:

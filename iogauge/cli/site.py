@@ -23,9 +23,8 @@ COLUMNS = ("site", "systems", "stacks", "references")
 
 
 def add_new(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="lower-case letters, digits and _")
-    words = "the site file (default: site_configs/NAME.py; installed, NAME.py)"
-    parser.add_argument("--output", type=options.out_file, help=words)
+    parser.add_argument("name")
+    parser.add_argument("--output", type=options.out_file)
 
 
 def run_new(args: argparse.Namespace) -> int:
@@ -47,7 +46,7 @@ def run_new(args: argparse.Namespace) -> int:
 
 
 def add_check(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("site", metavar="SITE", help="a name as `site list` shows it, or a file")
+    parser.add_argument("site")
 
 
 def run_check(args: argparse.Namespace) -> int:

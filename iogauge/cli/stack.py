@@ -41,7 +41,7 @@ def run_list(args: argparse.Namespace) -> int:
 
 
 def add_add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("stacks", nargs="+", metavar="STACK", help="a Debian release, or a stack")
+    parser.add_argument("stacks", nargs="+")
 
 
 def run_add(args: argparse.Namespace) -> int:
@@ -179,9 +179,8 @@ def by_spack(program: str, folder: Path, *, concretize: bool) -> str | None:
 
 def add_check(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    words = "folders with a spack.yaml (default: all)"
-    add("folders", nargs="*", type=options.in_path, metavar="FOLDER", help=words)
-    add("--concretize", action="store_true", help="also check that there is a solution")
+    add("folders", nargs="*", type=options.in_path)
+    add("--concretize", action="store_true")
 
 
 def run_check(args: argparse.Namespace) -> int:

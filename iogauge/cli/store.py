@@ -41,12 +41,11 @@ def run_path(args: argparse.Namespace) -> int:
 
 def add_add(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    words = "ReFrame's reports, or its results.db (default: all reports below the output folder)"
-    add("reports", nargs="*", type=options.in_file, metavar="REPORT", help=words)
-    add("--last", action="store_true", help="store only the last session below the output folder")
-    add("--quiet", action="store_true", help="do not list what was stored")
+    add("reports", nargs="*", type=options.in_file)
+    add("--last", action="store_true")
+    add("--quiet", action="store_true")
     options.add_store(parser)
-    formats.add_format(parser, "what was stored")
+    formats.add_format(parser)
 
 
 def run_add(args: argparse.Namespace) -> int:
@@ -87,10 +86,9 @@ def say(text: str) -> None:
 
 
 def add_recover(parser: argparse.ArgumentParser) -> None:
-    words = "sessions that have ended (default: all that have, below the output folder)"
-    parser.add_argument("sessions", nargs="*", metavar="SESSION", help=words)
+    parser.add_argument("sessions", nargs="*")
     options.add_store(parser)
-    formats.add_format(parser, "what was recovered")
+    formats.add_format(parser)
 
 
 def run_recover(args: argparse.Namespace) -> int:

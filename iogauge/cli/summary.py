@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    options.add_report(parser)
-    add("--all", action="store_true", help="show every row, with peaks and versions")
+    add("report", nargs="?", type=options.in_file)
+    add("--all", action="store_true")
     options.add_output(parser)
     formats.add_format(parser)
-    add("--html", type=options.out_file, help="write a page with a plot")
-    add("--png", type=options.out_file, help="write the plot as a picture")
+    add("--html", type=options.out_file)
+    add("--png", type=options.out_file)
 
 
 def run(args: argparse.Namespace) -> int:

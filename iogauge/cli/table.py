@@ -14,7 +14,8 @@ HELP_TEXTS = Path(__file__).parent / "help"
 
 class Command(NamedTuple):
     """A row of help/commands.csv. `module` has `add_arguments(parser)` and `run(args)`; as
-    MODULE:PART, it has `add_PART` and `run_PART`. It is imported when the command is asked for."""
+    MODULE:PART, it has `add_PART` and `run_PART`. It is imported when the command is asked for.
+    What help says of the options is in help/options.csv."""
 
     name: str
     group: str
@@ -47,11 +48,18 @@ OLD = {row["old"]: row["new"] for row in _rows("renamed.csv")}
 
 BY_NAME = {command.name: command for command in COMMANDS}
 HELP = ("-h", "--help")
+# By command and option; those without a command are of all commands.
+_OPTIONS = {(row["command"], row["option"]): row for row in _rows("options.csv")}
 VERBS = list(dict.fromkeys(command.name.split()[0] for command in COMMANDS))
 
 
 def of(verb: str) -> list[Command]:
     return [command for command in COMMANDS if command.name.split()[0] == verb]
+
+
+def option(command: Command, name: str) -> dict[str, Any]:
+    """Its row of help/options.csv; empty for `--help`."""
+    return _OPTIONS.get((command.name, name)) or _OPTIONS.get(("", name)) or {}
 
 
 def renamed(words: Sequence[str]) -> tuple[str, str] | None:

@@ -15,7 +15,7 @@ from iogauge.analysis.ledger import calls, phases, seconds
 from iogauge.analysis.ledger.ledger import Ledger
 from iogauge.analysis.ledger.traced import last_traced, load
 from iogauge.analysis.ledger.verdict import as_json
-from iogauge.common.run_folder import DOCUMENT, TRACE
+from iogauge.common.run_folder import DOCUMENT
 
 from . import formats, options
 
@@ -25,23 +25,12 @@ CALLS = ("phase", "call", "process", "calls", "seconds", *calls.QUANTILES)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add(
-        "folder",
-        nargs="?",
-        type=options.in_path,
-        metavar="RUN",
-        help=f"folder with a run's {TRACE} and {DOCUMENT} (default: the last one), any Darshan "
-        "log, or a folder of the recorder's traces",
-    )
+    add("folder", nargs="?", type=options.in_path)
     options.add_output(parser)
-    formats.add_format(parser, "the ledger", "; write no page")
-    add("--html", type=options.out_file, help=f"the page (default: RUN/{PAGE}, or a new LOG.html)")
-    add(
-        "--calls",
-        action="store_true",
-        help="with --csv: seconds of single calls, instead of the ledger or the layers",
-    )
-    add("--no-summary", action="store_true", help="skip PyDarshan's summary (some seconds)")
+    formats.add_format(parser)
+    add("--html", type=options.out_file)
+    add("--calls", action="store_true")
+    add("--no-summary", action="store_true")
 
 
 def run(args: argparse.Namespace) -> int:

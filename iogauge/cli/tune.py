@@ -8,7 +8,7 @@ import shlex
 import signal
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from iogauge.analysis.errors import AnalysisError, UsageError
 from iogauge.analysis.judge.advice import DEFAULT
@@ -23,7 +23,7 @@ from iogauge.measure.iokernel import Stack
 from iogauge.measure.session import new_name
 from iogauge.measure.tune.advice import Advice
 from iogauge.measure.tune.drive import Drive, Progress
-from iogauge.measure.tune.space import SCOPES, Space, space_of
+from iogauge.measure.tune.space import Scope, Space, space_of
 from iogauge.measure.tune.trials import Job, Runner, Session
 from reframe_tests.machine import leftovers
 
@@ -47,51 +47,24 @@ def seconds(words: str) -> float:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--pattern", help="pattern with its options, such as 's3d --grid 100x100x100'")
-    add("--fs", default="disk", help="ram, disk, or a folder (default: disk)")
-    options.add_stack(parser)
-    add("--processes", type=int, default=4, metavar="N", help="processes of a job (default: 4)")
-    add(
-        "--budget",
-        type=seconds,
-        metavar="TIME",
-        help=f"time for all jobs, such as 90s, 10m, 1h (default: {BUDGET})",
-    )
-    add(
-        "--default",
-        default=DEFAULT,
-        metavar="METHOD[:MODE]",
-        help=f"baseline of the gain (default: {DEFAULT})",
-    )
-    add(
-        "--for",
-        dest="wish",
-        choices=("write", "read", "both"),
-        default="write",
-        help="direction to optimize (default: write)",
-    )
+    add("--pattern")
+    add("--fs", default="disk")
+    add("--stack", default="openmpi")
+    add("--processes", type=int, default=4)
+    add("--budget", type=seconds)
+    add("--default", default=DEFAULT)
+    add("--for", dest="wish", choices=("write", "read", "both"), default="write")
     scopes = parser.add_mutually_exclusive_group()
-    for name, words in list(SCOPES.items())[1:]:
-        scopes.add_argument(
-            f"--{name}",
-            dest="scope",
-            action="store_const",
-            const=name,
-            default="everything",
-            help=f"only {words}",
-        )
-    add(
-        "--fsync",
-        action=argparse.BooleanOptionalAction,
-        help="include the flush in the time (default: yes, except in memory)",
-    )
-    words = "also write an entry for the site file"
-    add("--site-entry", dest="site", action="store_true", help=words)
-    add("--write", type=options.out_folder, help="folder of the files (default: the session's)")
-    add("--resume", nargs="?", const="", metavar="NAME", help="continue this search, or the newest")
-    add("--seed", type=int, default=1, help="seed of random choices (default: 1)")
-    add("--program", type=options.in_file, help="iokernel to run (default: built for --stack)")
-    add("--launch", metavar="WORDS", help="launcher of a job, such as 'srun -n 64'")
+    parser.set_defaults(scope="everything")
+    for name in get_args(Scope)[1:]:
+        scopes.add_argument(f"--{name}", dest="scope", action="store_const", const=name)
+    add("--fsync", action=argparse.BooleanOptionalAction)
+    add("--site-entry", dest="site", action="store_true")
+    add("--write", type=options.out_folder)
+    add("--resume", nargs="?", const="")
+    add("--seed", type=int, default=1)
+    add("--program", type=options.in_file)
+    add("--launch")
 
 
 def asked_for(args: argparse.Namespace) -> dict[str, Any]:

@@ -18,10 +18,9 @@ COLUMNS = (*(field.name for field in fields(bottleneck.Cause)), "try_", "prove")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    words = f"folder of a run, with its {DOCUMENT} (default: the last one)"
-    parser.add_argument("run_folder", nargs="?", type=options.in_path, metavar="RUN", help=words)
+    parser.add_argument("run_folder", nargs="?", type=options.in_path)
     options.add_output(parser)
-    formats.add_format(parser, "the causes")
+    formats.add_format(parser)
 
 
 def run(args: argparse.Namespace) -> int:

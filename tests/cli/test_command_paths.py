@@ -79,7 +79,7 @@ def test_every_path_is_marked_as_read_or_written(command: table.Command) -> None
             assert action.type in TYPES, (command.name, action.dest)
 
 
-METAVARS = {"FILE", "FOLDER", *options.METAVARS.values(), "PROGRAM", "LOG", "REPORT"}
+METAVARS = {"FILE", "FOLDER", "DIR", "PATH", "PROGRAM", "LOG", "REPORT"}
 # A name inside of a log; on another machine; with the name of a stack in it.
 FREE = {
     ("blame", "file"), ("replay", "only"), ("replay plan", "only"), ("run", "there"),

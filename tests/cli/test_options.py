@@ -8,14 +8,17 @@ import argparse
 import ast
 import re
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from iogauge import cli
-from iogauge.cli import table
+from iogauge.analysis.judge import selection
+from iogauge.cli import compare, table
 from iogauge.cli.main import parser_of
+from iogauge.common import tables
 
 MODULES: dict[str, list[table.Command]] = defaultdict(list)
 for one in table.COMMANDS:
@@ -94,3 +97,34 @@ REQUIRED = {
 def test_options_that_must_be_given(command: table.Command) -> None:
     found = [one.option_strings for one in actions(command) if one.required and one.option_strings]
     assert {name for names in found for name in names} == REQUIRED.get(command.name, set())
+
+
+def test_each_row_of_options_is_of_an_option() -> None:
+    own, shared = set(), set()
+    for command in table.COMMANDS:
+        for one in actions(command):
+            name = (one.option_strings or [one.dest])[0]
+            own.add((command.name, name))
+            shared.add(("", name))
+    assert set(table._OPTIONS) - own - shared == set()
+
+
+def test_each_option_has_help() -> None:
+    """Only what is named by its usage line alone has no words."""
+    for command in table.COMMANDS:
+        for one in actions(command):
+            if one.dest not in ("bundle", "form"):
+                assert one.help, (command.name, one.dest)
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "words"),
+    [
+        ("compare", "by", selection.WAYS),
+        ("compare", "b", compare.SPECIAL),
+        ("advise", "kind", [f"{kind}: {text}" for kind, text in tables.KINDS.items()]),
+    ],
+)
+def test_help_lists_all_of_a_kind(command: str, option: str, words: Iterable[str]) -> None:
+    (action,) = (one for one in actions(table.BY_NAME[command]) if one.dest == option)
+    assert ", ".join(words) in str(action.help)

@@ -131,12 +131,6 @@ def text(arm: Config) -> str:
 
 
 Scope = Literal["everything", "library-only", "same-file", "same-calls"]
-SCOPES: dict[Scope, str] = {
-    "everything": "every method that can hold the pattern",
-    "library-only": "one shared file in the order of the arrays, by MPI-IO or a library over it",
-    "same-file": "the default's method, whose file the same programs can read",
-    "same-calls": "the default's method and mode: change hints and environment only",
-}
 
 # Methods that write through MPI-IO, so that its settings have an effect.
 OVER_MPI_IO = ("mpiio", "hdf5", "pnetcdf", "netcdf4", "cgns")
