@@ -14,6 +14,7 @@ from ..statistics.bound_test import Decision, Limit, Samples
 from ..store import database as store
 from ..store import words
 from ..store.database import Where
+from ..store.queries import query
 from . import compare_runs, overall, references, samples, selection
 from .yaml_file import YamlFile
 
@@ -23,8 +24,6 @@ COLUMNS = (
     "case", "pattern", "scale", "method", "mode", "stack", "fs", "processes", "quantity", "value",
     "unit", "bound", "samples", "verdict", "why",
 )  # fmt: skip
-# Columns that identify a test case within a session.
-_TEST = ("system", "partition", '"case"', "stack")
 # Only known from a result document, so unknown for a run that left none.
 _OF_RESULT = ("program", "kernel", "fs_type", "nodes", "fsync", "buffer", "caches", "hints",
               "payload_bytes", "mpi_io", "time", "cores", "libraries", "verdict")  # fmt: skip
@@ -184,13 +183,14 @@ def _jobs(connection: Any, case: Case, session: Where, value: str, also: str = "
     joined = f"JOIN c p ON v.session = p.session AND v.run = p.run AND v.repeat = p.repeat {also}"
     return store.rows(
         connection,
-        f"""WITH c AS (SELECT * FROM records WHERE {chosen.sql}),
-        jobs AS (SELECT {columns}, v."case" AS test_case, v.unit, v.started, v.session, v.run,
-                median({value}) AS value, count(*) AS repeats
-            FROM c v {joined if also else ""} WHERE v.quantity = ? GROUP BY ALL)
-        SELECT {", ".join(f'"{name}"' for name in selection.CASE)}, test_case, unit,
-            list(value ORDER BY started, session, run) AS found, min(repeats) AS repeats
-        FROM jobs GROUP BY ALL ORDER BY ALL""",
+        query(
+            "accepted",
+            chosen=chosen.sql,
+            of_case=columns,
+            value=value,
+            joined=joined if also else "",
+            case=", ".join(f'"{name}"' for name in selection.CASE),
+        ),
         [*chosen.values, case.quantity],
     )
 
@@ -327,17 +327,7 @@ def _lost(connection: Any, case: Case, session: Where, states: str) -> list[Row]
             one = Where("true").key(key, values)
             unknown = "verdict = ''" if key in (*_OF_RESULT, *words.libraries()) else "false"
             chosen = chosen.also(f"({one.sql}) OR {unknown}", *one.values)
-        names = ", ".join(_TEST)
-        asked += store.rows(
-            connection,
-            f"""SELECT {names.replace('"case"', '"case" AS test_case')}, any_value(fs) AS fs,
-                any_value(pattern) AS pattern, any_value(scale) AS scale,
-                any_value(method) AS method, any_value(mode) AS mode,
-                any_value(processes) AS processes, min_by(reason, run) AS reason,
-                min_by(verdict, run) AS verdict, count(DISTINCT (session, run)) AS jobs
-            FROM records WHERE {chosen.sql} GROUP BY {names} ORDER BY {names}""",
-            chosen.values,
-        )
+        asked += store.rows(connection, query("lost", chosen=chosen.sql), chosen.values)
     return list({tuple(row.values()): row for row in asked}.values())
 
 

@@ -15,6 +15,7 @@ from iogauge.common.text import ratio, three
 
 from ..statistics import interval
 from ..store import database as store
+from ..store.queries import query
 from ..store.words import CALL
 from .overall import no_difference
 from .samples import AS_SQL, Job, speedup
@@ -28,20 +29,8 @@ def candidates(
     connection: Any, where: store.Where, quantity: str
 ) -> dict[tuple[Any, ...], list[Row]]:
     where = where.also("verdict = 'verified' AND NOT is_peak").also("quantity = ?", quantity)
-    rows = store.rows(
-        connection,
-        f"""SELECT fs, scale, processes, fsync, method, mode, {CALL} AS call, stack, variant, hints,
-            mpi_io, list(struct_pack(job := {AS_SQL}, speed := middle)
-                ORDER BY started, session, run) AS found,
-            arg_max(document, started) AS document, min(took) AS shortest
-        FROM (SELECT * EXCLUDE (value, repeat, payload_bytes), median(value) AS middle,
-                min(payload_bytes / 1048576 / value) AS took
-            FROM (SELECT fs, scale, processes, fsync, method, mode, stack, variant, hints, mpi_io,
-                payload_bytes, session, repeat_no, run, order_seed, started, document, repeat, value
-                FROM records WHERE {where.sql}) GROUP BY ALL)
-        GROUP BY ALL ORDER BY ALL""",
-        where.values,
-    )
+    sql = query("candidates", call=CALL, job=AS_SQL, where=where.sql)
+    rows = store.rows(connection, sql, where.values)
     groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for row in rows:
         row["found"] = {Job(**entry["job"]): entry["speed"] for entry in row["found"]}

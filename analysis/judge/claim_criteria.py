@@ -12,6 +12,7 @@ import numpy as np
 from ..statistics import interval
 from ..store import database as store
 from ..store.database import Where
+from ..store.queries import query
 from . import references
 from .compare_runs import pairs
 from .overall import speedup
@@ -207,20 +208,8 @@ def judge_share(runs: Runs, test: Test, needs: Mapping[str, Any]) -> Found:
     if absent := _absent(runs, test, needs):
         return [], [absent]
     chosen = _chosen(runs.where, test, needs)
-    found = store.rows(
-        runs.connection,
-        f"""WITH c AS (SELECT * FROM records WHERE {chosen.sql}),
-        jobs AS (SELECT p.system, p.fs, p.fs_type, p.stack, p.processes, p.cores, p.pattern,
-            p.scale, p.method, p.mode, p.variant, p.started, p.session, p.run,
-            median(p.value / w.value) AS part
-        FROM c p JOIN c w ON p.session = w.session AND p.run = w.run AND p.repeat = w.repeat
-        WHERE p.quantity = ? AND w.quantity = ? AND w.value > 0 AND p.value > 0
-        GROUP BY ALL)
-        SELECT * EXCLUDE (started, session, run, part),
-            list(part ORDER BY started, session, run) AS parts
-        FROM jobs GROUP BY ALL ORDER BY ALL""",
-        [*chosen.values, test["part"], test["of"]],
-    )
+    values = [*chosen.values, test["part"], test["of"]]
+    found = store.rows(runs.connection, query("share", chosen=chosen.sql), values)
     findings = []
     for row in found:
         found_part = interval.of_median(row["parts"], in_turn=True)

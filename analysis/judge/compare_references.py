@@ -12,13 +12,13 @@ from ..session.peaks import Place, Reached
 from ..statistics.interval import of_median
 from ..store import database as store
 from ..store.database import Where
+from ..store.queries import query
 from . import compare_published, references
 from .compare_runs import Question
 from .selection import CASE, condition
 
 Row = dict[str, Any]
 
-PLAIN = "ceilings_files_"  # what a peak test did to plain files
 RATES = ("series_create_rate", "series_stat_rate", "series_remove_rate")
 PEAK = ("pattern", "scale", "method", "mode", "variant", "hints", "stack", "fs", "processes",
         "quantity", "value", "peak", "unit", "efficiency", "low", "high", "samples",
@@ -40,32 +40,12 @@ def _or_raise(rows: list[Row], question: Question, what: str) -> list[Row]:
     return rows
 
 
-_PLACE = "session, system, partition, fs, processes, caches"
-_BOTH = "quantity IN ('write_bw', 'read_bw')"
-_BEHIND = ", ".join(f"'{name}'" for name in tables.BEHIND)
-_RATE = f"quantity IN {RATES}"
-
-
 def _places(connection: Any, chosen: Where) -> dict[int, Place]:
     """What was reached in these sessions, by conditions, as Highest finds it in their runs."""
-    ours = f"session IN (SELECT session FROM records WHERE {chosen.sql})"
+    behind = ", ".join(f"'{name}'" for name in tables.BEHIND)
     found: dict[int, Place] = defaultdict(Place)
     answer = connection.execute(
-        f"""SELECT hash({_PLACE}, CASE WHEN starts_with(quantity, '{PLAIN}')
-                THEN replace(quantity, '{PLAIN}', 'series_') || '_rate'
-                WHEN starts_with(quantity, 'ceiling')
-                THEN replace(quantity, 'ceiling_fpp_', '') || '_bw' ELSE quantity END,
-                fsync AND quantity IN ('write_bw', 'ceiling_fpp_write')),
-            if(is_peak, repeat, NULL), run,
-            if({_BOTH} AND NOT is_peak, payload_bytes, 'inf'::DOUBLE), median(value),
-            CASE WHEN is_peak THEN 'peak test' WHEN starts_with(quantity, 'ceiling')
-                THEN 'same job' ELSE 'case' END AS source
-        FROM records WHERE {store.GOOD} AND {ours} AND value > 0
-        AND (quantity IN ('ceiling_fpp_write', 'ceiling_fpp_read') AND method NOT IN ({_BEHIND})
-            OR starts_with(quantity, '{PLAIN}') OR method = 'posix' AND ({_RATE} OR {_BOTH}
-            AND (session, run) NOT IN (SELECT (session, run) FROM records WHERE {ours}
-                AND ({_RATE} OR is_peak AND quantity = 'ceiling_fpp_write'))))
-        GROUP BY ALL""",
+        query("reached", good=store.GOOD, chosen=chosen.sql, behind=behind, rates=RATES),
         chosen.values * 2,
     )
     while some := answer.fetchmany(10_000):  # of a million
@@ -84,15 +64,7 @@ def with_peak(connection: Any, where: Where, question: Question) -> list[Row]:
     case = ", ".join(f'"{name}"' for name in CASE)
     found = store.rows(
         connection,
-        f"""WITH every AS (SELECT {case}, caches, payload_bytes, quantity, started, session, run,
-                median(value) AS value, any_value(document) AS document
-            FROM records WHERE {chosen.sql} AND ({_BOTH} OR {_RATE}) GROUP BY ALL),
-        jobs AS (SELECT *, fsync AND quantity = 'write_bw' AS flushed FROM every
-            QUALIFY {_RATE} OR NOT bool_or({_RATE}) OVER (PARTITION BY session, run))
-        SELECT {case}, quantity, any_value(document) AS document,
-            list((hash({_PLACE}, quantity, flushed), payload_bytes, run, value)
-                ORDER BY started, session, run) AS jobs
-        FROM jobs GROUP BY ALL ORDER BY {case}, quantity DESC""",
+        query("beside_peak", case=case, chosen=chosen.sql, rates=RATES),
         chosen.values,
     )
     rows = []
@@ -120,17 +92,7 @@ def with_peak(connection: Any, where: Where, question: Question) -> list[Row]:
 def with_reference(connection: Any, where: Where, question: Question) -> list[Row]:
     """Each case beside the job expected by references/sites/SYSTEM.yaml."""
     chosen = _chosen(connection, where, question)
-    found = store.rows(
-        connection,
-        f"""SELECT system, partition, stack, "case" AS test, processes, fsync, hints, quantity,
-            list(middle ORDER BY started, session, run) AS found,
-            any_value(document) AS document
-        FROM (SELECT partition, system, stack, "case", processes, fsync, hints, quantity, started,
-                session, run, median(value) AS middle, any_value(document) AS document
-            FROM records WHERE {chosen.sql} AND quantity IN ('write_bw', 'read_bw') GROUP BY ALL)
-        GROUP BY ALL ORDER BY ALL""",
-        chosen.values,
-    )
+    found = store.rows(connection, query("beside_reference", chosen=chosen.sql), chosen.values)
     rows = []
     for row in found:
         key = tuple(row[n] for n in ("partition", "stack", "test", "processes", "fsync", "hints"))

@@ -20,6 +20,7 @@ from ..judge.yaml_file import YamlFile
 from ..session.rows import Table
 from ..store import database as store
 from ..store.database import Where
+from ..store.queries import query
 from . import claim_text, history_table
 
 Row = dict[str, Any]
@@ -42,8 +43,8 @@ class Section:
     chart: str = ""
 
 
-_SHARED = '"system", "fs", "test", "pattern", "scale", "method", "variant", "hints", "stack"'
-CASE = f'{_SHARED}, "mode"'
+# Columns that define a case, but for its mode.
+CASE = '"system", "fs", "test", "pattern", "scale", "method", "variant", "hints", "stack"'
 
 
 @functools.cache
@@ -85,26 +86,7 @@ def scaling(connection: Any, session: str) -> Section:
     """Cases that the store has with two or more process counts, on the session's system."""
     rows = store.rows(
         connection,
-        f"""WITH s AS (SELECT DISTINCT system FROM records WHERE session = ?),
-        one AS (
-            SELECT {CASE}, processes, quantity, median(value) AS mib_s, min(value) AS low,
-                max(value) AS high, count(*) AS samples, arg_max(document, started) AS document
-            FROM records WHERE {store.GOOD} AND verdict = 'verified' AND NOT is_peak
-                AND quantity IN ('write_bw', 'read_bw') AND system IN (SELECT system FROM s)
-            GROUP BY {CASE}, processes, quantity),
-        without AS (
-            SELECT {CASE}, quantity FROM one GROUP BY {CASE}, quantity
-            HAVING min(processes) > 1),
-        parallel AS (
-            SELECT * FROM one UNION ALL BY NAME
-            SELECT serial.* REPLACE (without.mode AS mode) FROM one AS serial
-            JOIN without USING ({_SHARED}, quantity)
-            WHERE serial.mode = 'serial' AND serial.processes = 1)
-        SELECT *, mib_s / first_value(mib_s) OVER w AS speed_up,
-            processes / first_value(processes) OVER w AS ideal
-        FROM parallel WINDOW w AS (PARTITION BY {CASE}, quantity ORDER BY processes)
-        QUALIFY count(*) OVER (PARTITION BY {CASE}, quantity) > 1
-        ORDER BY {CASE}, quantity DESC, processes""",
+        query("scaling", case=CASE, good=store.GOOD),
         [session],
     )
     return section("scaling", rows)
@@ -135,12 +117,7 @@ SCORES = (
 def score_card(connection: Any, session: str) -> Section:
     rows = store.rows(
         connection,
-        f"""SELECT pattern, scale, mode, variant, stack, fs, processes, quantity,
-            median(value) AS value, min(value) AS low, max(value) AS high, any_value(unit) AS unit,
-            count(*) AS samples, any_value(document) AS document
-        FROM records WHERE {_current(session).sql} AND method = 'ioserver'
-            AND list_contains(?, quantity)
-        GROUP BY ALL ORDER BY ALL""",
+        query("score_card", where=_current(session).sql),
         [session, list(SCORES)],
     )
     return section("score_card", rows)
@@ -164,10 +141,7 @@ def ledger(connection: Any, session: str) -> Section:
     )
     rows = store.rows(
         connection,
-        f"""SELECT pattern, scale, method, mode, variant, stack, fs, processes, ledger, {columns},
-            document, trace
-        FROM records WHERE session = ? AND ledger <> ''
-        GROUP BY ALL ORDER BY pattern, scale, method, mode, variant, stack, fs, processes""",
+        query("ledger", amounts=columns),
         [session],
     )
     rows = [{**row, "behind": row["trace"] or row["document"]} for row in rows]

@@ -13,9 +13,10 @@ import iogauge
 from iogauge.common.paths import ROOT
 
 LINE = "SPDX-License-Identifier: BSD-3-Clause"
-SOURCES = frozenset(
-    [".c", ".h", ".def", ".py", ".sh", ".j2", ".js", ".yaml", ".yml", ".toml", ".cmake", ".cff"]
-)
+SOURCES = {
+    *(".c", ".h", ".def", ".py", ".sh", ".j2", ".js", ".sql"),
+    *(".yaml", ".yml", ".toml", ".cmake", ".cff"),
+}
 NAMED = {"CMakeLists.txt", "Makefile", "Dockerfile", "Dockerfile.spack", "run"}
 # Recorded or made: their form is another program's.
 MADE = ("tests/data/session", "tests/data/darshan", "tests/golden/", "requirements/")
