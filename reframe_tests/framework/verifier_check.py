@@ -49,32 +49,13 @@ PROCESSES = 2  # the count these options are for
 # Ownership by place: bytes after which the first process's turn comes again, and bytes of each
 # process's turn.
 OWNED = {"s3d": (8 * 6 * 4 * 8, 8 * 6 * 2 * 8), "ior": (2 * 4096, 4096)}
-FLIPPED, COMPARED, FLIP_VARIABLE = "flipped", "compared", "IOGAUGE_TRACE_FLIP"
+FLIPPED, COMPARED = "flipped", "compared"  # files that the script writes
+FLIP_VARIABLE = "IOGAUGE_TRACE_FLIP"
 SHARED = (METHOD, "mpiio")  # methods that write the same file
 REPEATS, STEPS = 2, 2
 LARGEST_ELEMENT = 8
-# Open MPI's mpiexec sleeps for one or two seconds after a process failed, as most here do. Shell
-# functions; `flip FOLDER NUMBER NAME` changes one bit of the folder's first file.
-FLIP = f"""\
-export OMPI_MCA_odls_base_sigkill_timeout=0
-flip() {{
-    file=$(find "$1" -type f | LC_ALL=C sort | head -n 1)
-    offset=$(($2 % $(wc -c < "$file")))
-    byte=$(od -An -tu1 -j "$offset" -N 1 "$file" | tr -d ' ')
-    printf %b "\\\\0$(printf %o $((byte ^ 1)))" |
-        dd of="$file" bs=1 seek="$offset" conv=notrunc 2> /dev/null
-    echo "$3 $offset" >> {FLIPPED}
-}}
-compared() {{
-    file=$(find "$1" -type f | LC_ALL=C sort | head -n 1)
-    other=$(find "$2" -type f | LC_ALL=C sort | head -n 1)
-    if [ -z "$file" ] || [ -z "$other" ]; then
-        echo "$3 0 0 0" >> {COMPARED}
-        return
-    fi
-    words=$(find "$2" -type f -exec cat {{}} + | od -An -v -w8 -tx8 | LC_ALL=C sort -u | wc -l)
-    echo "$3 $(wc -c < "$file") $words $(cmp -l "$file" "$other" | wc -l)" >> {COMPARED}
-}}"""
+SCRIPT = Path(__file__).with_suffix(".sh")
+FLIP = "\n".join(SCRIPT.read_text().splitlines()[4:])  # without the file's head
 
 # It creates, writes and reads back in one run, so nothing can be changed in between:
 # tests/kernels/test_kernel_replay.py shows that it notices wrong bytes.
@@ -168,7 +149,7 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
         """Run nothing if the stack is missing: each test gives the reason."""
         with suppress(OSError):
             if self.kernels.program.is_file():  # no device, which may never end
-                what = [Path(__file__), self.kernels.program]
+                what = [Path(__file__), SCRIPT, self.kernels.program]
                 what += [Path(found.library)] if (found := self.recorder) else []
                 told = hashlib.sha256(b"".join(p.read_bytes() for p in what if p.is_file()))
                 self.stamp = builds() / "noticed" / told.hexdigest()
@@ -215,7 +196,7 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
             ]
             if trace:
                 seed = f"--seed {draw.randrange(2, 2**31)}"
-                begin, end = [f"mkdir {other}", "set +e"], ["set -e", f"{COMPARED} {both}"]
+                begin, end = [f"mkdir {other}", "set +e"], ["set -e", f"compared {both}"]
                 programs.append(self.one(measured, seed, f"{pattern}-measured.json", begin, end))
                 programs[-1]["traced"] = True
         return {
