@@ -25,6 +25,13 @@ SESSION = re.compile(r"(20\d{6}T\d{6})(?:-\d+){0,2}")
 BEGAN = "%Y%m%dT%H%M%S"
 
 
+def recorder_of(program: Path) -> Path | None:
+    """The recorder beside an `iokernel`, or in the library folder of its installation."""
+    folder = program.parent
+    places = (folder / RECORDER, *(folder.parent / lib / RECORDER for lib in ("lib", "lib64")))
+    return next((path for path in places if path.is_file()), None)
+
+
 def places(output: Path) -> tuple[Path, Path]:
     """The folders of sessions: output of tests that passed, stage folders of others."""
     return output, output / "stage"

@@ -20,7 +20,7 @@ from iogauge.common import json_file
 from iogauge.common.document import first_mismatch, not_started
 from iogauge.common.guard import Guard
 from iogauge.common.processes import of_session, send, wait_for_an_end, with_variable
-from iogauge.common.run_folder import RECORDER
+from iogauge.common.run_folder import recorder_of
 from iogauge.common.text import one_line
 from iogauge.measure import kernels
 
@@ -70,9 +70,7 @@ class Stack:
 
     @property
     def recorder(self) -> Path | None:
-        here = self.program.parent
-        places = (here, here.parent / "lib", here.parent / "lib64")
-        return next((place / RECORDER for place in places if (place / RECORDER).is_file()), None)
+        return recorder_of(self.program)
 
     def command(
         self, processes: int, words: Sequence[str], prefix: Sequence[str] = ()

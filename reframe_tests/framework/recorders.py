@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.common.run_folder import RECORDER as RECORDER
-from iogauge.common.run_folder import TRACE
+from iogauge.common.run_folder import TRACE, recorder_of
 
 # Files of a run, in its own folder.
 LOG = TRACE
@@ -67,10 +67,8 @@ def find(
             return Recorder(str(library), real=True)
     if built:
         return Recorder(str(program.parent / RECORDER), real=False)
-    for folder in (program.parent, program.parents[1] / "lib", program.parents[1] / "lib64"):
-        if (folder / RECORDER).is_file():
-            return Recorder(str(folder / RECORDER), real=False)
-    return None
+    own = recorder_of(program)
+    return Recorder(str(own), real=False) if own else None
 
 
 def _runtime(given: str | None) -> Path | None:
