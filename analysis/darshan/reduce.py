@@ -9,8 +9,14 @@ from dataclasses import dataclass
 COMMON = 4  # sizes and strides that a record names
 
 _FIRST = {
-    "MODE", "RENAMED_FROM", "MEM_ALIGNMENT", "FILE_ALIGNMENT", "DATATYPE_SIZE", "NDIMS", "NPOINTS",
-}  # fmt: skip
+    "MODE",
+    "RENAMED_FROM",
+    "MEM_ALIGNMENT",
+    "FILE_ALIGNMENT",
+    "DATATYPE_SIZE",
+    "NDIMS",
+    "NPOINTS",
+}
 _LARGEST = {"MAX_BYTE_READ", "MAX_BYTE_WRITTEN", "IS_RECORD_VAR"}
 _WITH_TIME = {"MAX_READ_TIME_SIZE": "F_MAX_READ_TIME", "MAX_WRITE_TIME_SIZE": "F_MAX_WRITE_TIME"}
 _TABLES = {"ACCESS": "sizes", "STRIDE": "strides"}

@@ -20,11 +20,42 @@ from .selection import CASE, condition
 Row = dict[str, Any]
 
 RATES = ("series_create_rate", "series_stat_rate", "series_remove_rate")
-PEAK = ("pattern", "scale", "method", "mode", "variant", "hints", "stack", "fs", "processes",
-        "quantity", "value", "peak", "unit", "efficiency", "low", "high", "samples",
-        "left_out")  # fmt: skip
-REFERENCE = ("test", "stack", "processes", "quantity", "value", "reference", "bound_low",
-             "bound_high", "unit", "ratio", "low", "high", "samples", "verdict")  # fmt: skip
+PEAK = (
+    "pattern",
+    "scale",
+    "method",
+    "mode",
+    "variant",
+    "hints",
+    "stack",
+    "fs",
+    "processes",
+    "quantity",
+    "value",
+    "peak",
+    "unit",
+    "efficiency",
+    "low",
+    "high",
+    "samples",
+    "left_out",
+)
+REFERENCE = (
+    "test",
+    "stack",
+    "processes",
+    "quantity",
+    "value",
+    "reference",
+    "bound_low",
+    "bound_high",
+    "unit",
+    "ratio",
+    "low",
+    "high",
+    "samples",
+    "verdict",
+)
 COLUMNS = {"peak": PEAK, "reference": REFERENCE, "published": compare_published.COLUMNS}
 
 
@@ -70,22 +101,32 @@ def with_peak(connection: Any, where: Where, question: Question) -> list[Row]:
     rows = []
     for row in found:
         document, rate = row.pop("document"), row["quantity"] in RATES
-        jobs = [(value, peak, peak.disturbed(places[place].ceilings.get(run)))
-                for place, size, run, value in row.pop("jobs") if place in places
-                if (peak := places[place].peak(size)) and (peak.calm or not rate)]  # fmt: skip
+        jobs = [
+            (value, peak, peak.disturbed(places[place].ceilings.get(run)))
+            for place, size, run, value in row.pop("jobs")
+            if place in places
+            if (peak := places[place].peak(size)) and (peak.calm or not rate)
+        ]
         if not jobs:
             continue
         calm = [(value, peak.value) for value, peak, disturbed in jobs if not disturbed]
         part = of_median([value / peak for value, peak in calm], in_turn=True) if calm else None
         middle = median(value for value, *_ in calm or jobs)
         typical = median(peak.value for _, peak, _ in jobs)  # each session has its own
-        rows.append({
-            **row, "value": middle, "peak": middle / part.value if part else typical,
-            "left_out": len(jobs) - len(calm), "unit": "files/s" if rate else "MiB/s",
-            "efficiency": part and part.value, "low": part and part.low,
-            "high": part and part.high, "samples": part.counted if part else "disturbed",
-            "document": document,
-        })  # fmt: skip
+        rows.append(
+            {
+                **row,
+                "value": middle,
+                "peak": middle / part.value if part else typical,
+                "left_out": len(jobs) - len(calm),
+                "unit": "files/s" if rate else "MiB/s",
+                "efficiency": part and part.value,
+                "low": part and part.low,
+                "high": part and part.high,
+                "samples": part.counted if part else "disturbed",
+                "document": document,
+            }
+        )
     return _or_raise(rows, question, "measured its ceilings")
 
 
@@ -111,13 +152,17 @@ def _against_reference(row: Row, expected: references.Expected, allowed: float |
     elif found.value > expected.high:
         verdict = "faster"
     row = {name: value for name, value in row.items() if name != "found"} | {
-        "value": found.value, "reference": expected.value, "bound_low": expected.low,
-        "bound_high": expected.high, "unit": expected.unit,
+        "value": found.value,
+        "reference": expected.value,
+        "bound_low": expected.low,
+        "bound_high": expected.high,
+        "unit": expected.unit,
         "ratio": found.value / expected.value,
         "low": None if found.low is None else found.low / expected.value,
         "high": None if found.high is None else found.high / expected.value,
-        "samples": found.counted, "verdict": verdict,
-    }  # fmt: skip
+        "samples": found.counted,
+        "verdict": verdict,
+    }
     if allowed is not None:
         row["fails"] = verdict == "slower" and row["ratio"] <= 1 - allowed
     return row

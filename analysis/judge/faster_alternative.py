@@ -17,9 +17,18 @@ WRITING, READING = "write", "read"
 PRESENT = {WRITING: "write your dump", READING: "read your data"}
 PERFECT = {WRITING: "written your dump", READING: "read your data"}
 COLUMNS = (
-    "way", "hints", "verdict", "ratio", "low", "high", "seconds", "rounds", "verified", "why",
+    "way",
+    "hints",
+    "verdict",
+    "ratio",
+    "low",
+    "high",
+    "seconds",
+    "rounds",
+    "verified",
+    "why",
     "direction",
-)  # fmt: skip
+)
 
 
 @dataclass

@@ -139,8 +139,17 @@ def _share(place: Place, row: Row) -> Row:
 
 
 _WAY = (
-    "pattern", "fs", "scale", "processes", "method", "mode", "stack", "variant", "hints", "fsync",
-)  # fmt: skip
+    "pattern",
+    "fs",
+    "scale",
+    "processes",
+    "method",
+    "mode",
+    "stack",
+    "variant",
+    "hints",
+    "fsync",
+)
 
 
 def _of_peaks(peaks: Sequence[tuple[Place, Row]]) -> str:

@@ -10,9 +10,16 @@ from .ledger import CALLS
 
 # Top down (DFS: files of DAOS); PnetCDF's and HDF5's objects, then their files.
 LAYERS = (
-    "PNETCDF_VAR", "PNETCDF_FILE", "H5D", "H5F", "MPI-IO", "DFS", "DAOS", "POSIX",
+    "PNETCDF_VAR",
+    "PNETCDF_FILE",
+    "H5D",
+    "H5F",
+    "MPI-IO",
+    "DFS",
+    "DAOS",
+    "POSIX",
     "STDIO",
-)  # fmt: skip
+)
 TIMES = ("F_READ_TIME", "F_WRITE_TIME", "F_META_TIME")
 
 

@@ -26,16 +26,35 @@ COLLECTIVE, ENDS = 1, 6
 # seconds by which others began a collective call before this process, and ended it after. `waited`:
 # seconds in other calls until it had ended, at `done` (0: at `end`).
 ACCESS = np.dtype(
-    [("file", "<u4"), ("write", "u1"), ("offset", "<i8"), ("length", "<i8"), ("start", "<f8"),
-     ("end", "<f8"), ("early", "<f8"), ("late", "<f8"), ("view", "<u4"), ("form", "u1"),
-     ("waited", "<f8"), ("done", "<f8")]
-)  # fmt: skip
+    [
+        ("file", "<u4"),
+        ("write", "u1"),
+        ("offset", "<i8"),
+        ("length", "<i8"),
+        ("start", "<f8"),
+        ("end", "<f8"),
+        ("early", "<f8"),
+        ("late", "<f8"),
+        ("view", "<u4"),
+        ("form", "u1"),
+        ("waited", "<f8"),
+        ("done", "<f8"),
+    ]
+)
 # `what`: of VIEW, its number; of WAIT and END (of a split call), which of the process's calls with
 # ENDS, on this file. `uses`: the file is open for reading (1), writing (2), or both.
 STEP = np.dtype(
-    [("kind", "<u8"), ("file", "<u4"), ("what", "<u4"), ("start", "<f8"), ("end", "<f8"),
-     ("early", "<f8"), ("late", "<f8"), ("uses", "u1")]
-)  # fmt: skip
+    [
+        ("kind", "<u8"),
+        ("file", "<u4"),
+        ("what", "<u4"),
+        ("start", "<f8"),
+        ("end", "<f8"),
+        ("early", "<f8"),
+        ("late", "<f8"),
+        ("uses", "u1"),
+    ]
+)
 STEPS = (raw.OPEN, raw.CLOSE, raw.SYNC, raw.VIEW)
 END = 99
 USES = {2: 1, 4: 2}  # MPI_MODE_RDONLY, MPI_MODE_WRONLY
@@ -173,9 +192,12 @@ def _take(own: Own, calls: Calls, process: RawProcess, record: RawRecord, later:
 
 
 def _ends(
-    calls: Calls, events: Sequence[tuple[Any, ...]], record: RawRecord, mine: NDArray[np.void],
+    calls: Calls,
+    events: Sequence[tuple[Any, ...]],
+    record: RawRecord,
+    mine: NDArray[np.void],
     later: float,
-) -> list[tuple[float, ...]]:  # fmt: skip
+) -> list[tuple[float, ...]]:
     """The calls in which accesses (`mine`: reads, then writes) end that others began."""
     sequences = [np.frombuffer(marks, MARK)["sequence"] for marks in record.marks]
     order = np.argsort(mine["start"], kind="stable")
@@ -216,9 +238,13 @@ def _wide(view: RawView) -> RawView:
 
 
 def _rows(
-    calls: Calls, process: RawProcess, record: RawRecord, way: int,
-    views: Sequence[tuple[int, int, int]], later: float,
-) -> NDArray[np.void]:  # fmt: skip
+    calls: Calls,
+    process: RawProcess,
+    record: RawRecord,
+    way: int,
+    views: Sequence[tuple[int, int, int]],
+    later: float,
+) -> NDArray[np.void]:
     segments = np.frombuffer(record.segments[way], SEGMENT)
     marks = np.frombuffer(record.marks[way], MARK)
     rows = np.zeros(len(segments), ACCESS)

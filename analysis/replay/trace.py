@@ -144,9 +144,14 @@ def _load(
 
 
 def _of_blocks(
-    source: Path, log: Log, blocks: list[dxt.Block], said: list[str], choice: Choice,
-    made_up: bool = False, calls: Own | None = None,
-) -> Trace:  # fmt: skip
+    source: Path,
+    log: Log,
+    blocks: list[dxt.Block],
+    said: list[str],
+    choice: Choice,
+    made_up: bool = False,
+    calls: Own | None = None,
+) -> Trace:
     hosts = {block.rank: block.host for block in blocks}
     if choice.paths:
         order = _named(source, log, choice.paths)
@@ -168,18 +173,22 @@ def _of_blocks(
     known = {i for i, one in (calls or Own()).files.items() if levels.get(i) == one.level}
     through_mpi = {entry.path for entry in log.files if entry.module == "MPI-IO"}
     blocks = [
-        b for b in blocks
+        b
+        for b in blocks
         if b.file in levels and b.module == MODULE_OF[levels[b.file]] and b.file not in known
-    ]  # fmt: skip
+    ]
     counters = {(entry.module, entry.path): entry for entry in log.files}
     files = [
         TracedFile(
-            log.ids[i], levels[i], counters.get((MODULE_OF[levels[i]], log.ids[i])),
-            levels[i] == POSIX and i in by_library, i in known,
+            log.ids[i],
+            levels[i],
+            counters.get((MODULE_OF[levels[i]], log.ids[i])),
+            levels[i] == POSIX and i in by_library,
+            i in known,
             levels[i] == POSIX and log.ids[i] in through_mpi,
         )
         for i in order
-    ]  # fmt: skip
+    ]
     for one in files:
         _find_collective(one, said)
     number = {identity: at for at, identity in enumerate(order)}

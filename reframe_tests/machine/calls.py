@@ -71,10 +71,12 @@ class Call:
 
 
 # What the suites know about calls; everything else is in the kernels' tables.
-QUICK = frozenset((
-    *("null", "posix", "posix-shared", "master", "mpiio:collective", "mpiio:independent"),
-    *("hdf5:collective", "hdf5:independent", "pnetcdf:collective", "pnetcdf:nonblocking"),
-))  # fmt: skip
+QUICK = frozenset(
+    (
+        *("null", "posix", "posix-shared", "master", "mpiio:collective", "mpiio:independent"),
+        *("hdf5:collective", "hdf5:independent", "pnetcdf:collective", "pnetcdf:nonblocking"),
+    )
+)
 STILL = frozenset(("null",))  # moves nothing
 # Methods and calls for meshes only: other patterns have too little metadata to tell.
 MESHES = frozenset(("cgns", "hdf5:collective-metadata"))
