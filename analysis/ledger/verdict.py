@@ -73,24 +73,25 @@ def _findings(ledger: Ledger, side: Side) -> Iterator[Finding]:
 
 def _missing(ledger: Ledger, side: Side) -> Iterator[Finding]:
     """Bytes of payload that a layer did not move."""
-    verb = "written" if side.direction == "write" else "read"
     if side.posix < side.stored:
-        text = f"{side.stored - side.posix} bytes of payload were not {verb} by POSIX calls"
-        yield Finding(text, wrong=True)
+        yield _unmoved(side, side.stored - side.posix, "POSIX")
     for layer in side.layers:
         if layer.name in VARIABLES and layer.calls and layer.bytes < side.payload:
             if ledger.mode == MULTI:
                 yield Finding(SEVERAL)
                 continue
-            text = f"{side.payload - layer.bytes} bytes of payload were not {verb} by {layer.title}"
-            yield Finding(f"{text} calls", wrong=True)
+            yield _unmoved(side, side.payload - layer.bytes, layer.title)
     if side.mpiio is not None and side.mpiio < side.stored:
         of_each = side.stored // (ledger.processes * side.repeats)
         if of_each >= INT_LIMIT and side.posix >= side.stored:
             yield Finding(OVERFLOW)
         else:
-            text = f"{side.stored - side.mpiio} bytes of payload were not {verb} by MPI-IO calls"
-            yield Finding(text, wrong=True)
+            yield _unmoved(side, side.stored - side.mpiio, "MPI-IO")
+
+
+def _unmoved(side: Side, size: int, layer: str) -> Finding:
+    verb = "written" if side.direction == "write" else "read"
+    return Finding(f"{size} bytes of payload were not {verb} by {layer} calls", wrong=True)
 
 
 def _format(ledger: Ledger, side: Side) -> Iterator[Finding]:

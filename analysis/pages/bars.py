@@ -13,6 +13,7 @@ from typing import Any
 
 from markupsafe import escape
 
+from iogauge.common.files import write_whole
 from iogauge.common.text import one_line
 
 from ..errors import OutputError
@@ -20,7 +21,7 @@ from ..judge.share_of_peak import why_above
 from ..session.model import DIRECTIONS, Direction
 from ..session.rows import Row, Table
 from . import colours
-from .page import PNG_SCALE, SVG, load_template, save
+from .page import PNG_SCALE, SVG, load_template
 from .words import bandwidth_text, of_processes, percent_text, with_mark
 
 LONGEST = 120  # letters of a name; the rest is cut
@@ -186,7 +187,7 @@ def write(table: Table, path: Path) -> Path:
     png = to_png(table)
     if png is None:
         raise OutputError(f"{path}: expected numbers to draw, the session measured none")
-    save(path, png)
+    write_whole(path, png)
     return path
 
 

@@ -3,18 +3,19 @@
 
 from pathlib import Path
 
+from iogauge.common.files import write_whole
+
 from ..replay import check, trace
 from ..replay.check import Comparison
 from ..replay.trace import Trace
 from . import access_chart, grid, trace_text
-from .page import load_template, save
+from .page import load_template
 
 TEMPLATE = "beside.html.j2"
 SUMS = ("", "calls, log", "replay", "bytes, log", "replay")
 
 
 def write(page: Path, found: Comparison, log: Trace, replay: Trace, command: str) -> None:
-    """One self-contained file. Raises OutputError if it cannot be written."""
     both = (log, replay)
     drawn = [access_chart.timeline(both), access_chart.places(both)]
     text = load_template(TEMPLATE).render(
@@ -34,7 +35,7 @@ def write(page: Path, found: Comparison, log: Trace, replay: Trace, command: str
         level=" and ".join(sorted({trace.MODULE_OF[one.level] for one in log.files})),
         command=command,
     )
-    save(page, text.encode())
+    write_whole(page, text)
 
 
 def _sums(found: Comparison) -> list[tuple[str, ...]]:

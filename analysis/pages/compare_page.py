@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from iogauge.common.files import write_whole
 from iogauge.common.text import ratio, three
 
 from ..judge.compare_runs import by_outcome, outcome
-from .page import link, load_template, save
+from .page import link, load_template
 from .words import value_text
 
 TEMPLATE = "compare.html.j2"
@@ -26,7 +27,7 @@ Row = dict[str, Any]
 
 def write(path: Path, rows: Sequence[Row], title: str, words: dict[str, str], root: Path) -> None:
     """`words`: `command`, `answers` over all cases as lines, and `gate` with what a gate says.
-    `root`: what the store's paths are relative to. Raises OutputError."""
+    `root`: what the store's paths are relative to."""
     outcomes = by_outcome(rows)
     far = _far(rows)
     same = [name for name in CASE if len({str(row.get(name)) for row in rows}) == 1]
@@ -46,7 +47,7 @@ def write(path: Path, rows: Sequence[Row], title: str, words: dict[str, str], ro
         ],
         lacks=Counter(str(row["lacks"]) for row in rows if row.get("lacks")).most_common(),
     )
-    save(path, text.encode())
+    write_whole(path, text)
 
 
 def _far(rows: Sequence[Row]) -> float:

@@ -9,12 +9,14 @@ from typing import Any
 import altair as alt
 import vl_convert
 
+from iogauge.common.files import write_whole
+
 from ..errors import OutputError
 from ..judge.history import LOW, History
 from .chart import SAYS, WIDTH, Panels, panel_title, themed_svg
 from .colours import INK, MUTED, PALETTE
 from .history_table import change_text
-from .page import PNG_SCALE, save
+from .page import PNG_SCALE
 from .words import stretches, value_text
 
 BAD = "#D55E00"
@@ -27,9 +29,9 @@ def write(path: Path, found: Sequence[History]) -> None:
     """Write a PNG, or an SVG if the name ends so. Raises OutputError."""
     plot = panels(found).picture()
     if path.suffix == ".svg":
-        save(path, themed_svg(plot).encode())
+        write_whole(path, themed_svg(plot))
     elif path.suffix == ".png":
-        save(path, bytes(vl_convert.vegalite_to_png(plot, scale=PNG_SCALE)))
+        write_whole(path, bytes(vl_convert.vegalite_to_png(plot, scale=PNG_SCALE)))
     else:
         raise OutputError(f"{path}: expected a name that ends in .png or .svg")
 

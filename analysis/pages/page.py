@@ -6,10 +6,7 @@ from pathlib import Path
 
 import jinja2
 
-from iogauge.common.files import write_whole
 from iogauge.common.text import plain_lines
-
-from ..errors import OutputError
 
 PNG_SCALE = 1.5  # of pictures
 SVG = "http://www.w3.org/2000/svg"
@@ -31,13 +28,6 @@ def load_template(name: str) -> jinja2.Template:
 def _plain(value: object) -> object:
     """Applied to the value of each template expression, before escaping."""
     return type(value)(plain_lines(value)) if isinstance(value, str) else value
-
-
-def save(path: Path, data: bytes) -> None:
-    try:
-        write_whole(path, data)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def link(path: Path | None, folder: Path) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from iogauge.common.apart import apart
+from iogauge.common.files import write_whole
 
 from ..judge.advice import DEFAULT
 from ..judge.history import KEY, History
@@ -131,13 +132,13 @@ class Around:
 def write(
     table: Table, pages: Iterable[Path], around: Around = Around(), each: Each = iter
 ) -> list[Path]:
-    """Write the page to each of `pages`; returns them. `each` wraps the sections, to show progress.
-    Raises OutputError."""
+    """Write the page to each of `pages`; returns them. `each` wraps the sections, to show
+    progress."""
     full = [section for section in _ordered(around) if section.rows]
     charts = apart("charts", _charts, full, each)  # without the renderer's memory
     written = list(dict.fromkeys(path.absolute() for path in pages))
     for path in written:
-        page.save(path, render(table, path.parent, around, charts).encode())
+        write_whole(path, render(table, path.parent, around, charts))
     return written
 
 

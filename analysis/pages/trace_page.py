@@ -8,6 +8,7 @@ from typing import Any
 import altair as alt
 from markupsafe import Markup
 
+from iogauge.common.files import write_whole
 from iogauge.common.run_folder import DOCUMENT, JOB_SCRIPT
 
 from ..darshan.log import Log
@@ -22,7 +23,7 @@ from . import access_chart, calls_chart, trace_text
 from .access_chart import COLOURS
 from .calls_chart import HEIGHT
 from .chart import WIDTH, Panels, panel_title
-from .page import load_template, save
+from .page import load_template
 
 Picture = tuple[str, str, Panels | None]  # name, what it shows, the charts
 BUCKETS = ["0_100", "100_1K", "1K_10K", "10K_100K", "100K_1M", "1M_4M", "4M_10M", "10M_100M",
@@ -72,15 +73,14 @@ Link = tuple[str, str]
 
 
 def write(traced: Traced, others: Others, page: Path) -> None:
-    """Raises OutputError if the page cannot be written."""
-    save(page, render(traced, others, page.parent).encode())
+    write_whole(page, render(traced, others, page.parent))
 
 
 def write_log(log: Log, singly: Singly, others: Others, page: Path) -> None:
     """The page of a log alone; PyDarshan's summary is written beside it."""
     links = [("PyDarshan's summary", others.summary.name)] if others.summary else []
     title, parts = trace_text.heading_of_log(log), trace_text.of_log(log, singly)
-    save(page, _page(title, log, singly, parts, others, links, []).encode())
+    write_whole(page, _page(title, log, singly, parts, others, links, []))
 
 
 def render(traced: Traced, others: Others, folder: Path) -> str:

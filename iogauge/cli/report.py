@@ -19,6 +19,7 @@ from iogauge.analysis.store import database as store
 from iogauge.analysis.store.ingest import ingest
 from iogauge.common import progress
 from iogauge.common.apart import apart
+from iogauge.common.files import write_whole
 
 from . import formats, options
 
@@ -122,8 +123,6 @@ def _around(connection: Any, table: Table, root: Path) -> tuple[Any, Any, Any]:
 
 
 def _tables(folder: Path, table: Table, sections: Sequence[Section]) -> list[Path]:
-    from iogauge.analysis.pages.page import save
-
     tables: dict[str, Sequence[formats.Record]] = {
         "overview": [row.cells() for row in table.all_rows],
         **{section.name: section.rows for section in sections},
@@ -132,15 +131,15 @@ def _tables(folder: Path, table: Table, sections: Sequence[Section]) -> list[Pat
     for name, rows in tables.items():
         if rows:
             written.append(folder / f"{name}.csv")
-            save(written[-1], formats.csv_text(rows, ()).encode())
+            write_whole(written[-1], formats.csv_text(rows, ()))
     return written
 
 
 def _pictures(folder: Path, table: Table, sections: Sequence[Section]) -> list[Path]:
-    from iogauge.analysis.pages import page, report_page
+    from iogauge.analysis.pages import report_page
 
     written = []
     for name, data in report_page.pictures(table, sections).items():
         written.append(folder / f"{name}.png")
-        page.save(written[-1], data)
+        write_whole(written[-1], data)
     return written
