@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..store import database as store
+from ..store.queries import query
 from .selection import CASE
 
 UNEVEN = 2.0  # times: the fastest measurement over the slowest
@@ -28,14 +29,7 @@ class Disturbance:
 def ceilings(connection: Any, where: store.Where) -> list[Disturbance]:
     where = where.also("quantity IN ('ceiling_fpp_write', 'ceiling_fpp_read')")
     case = ", ".join(f'"{name}"' for name in CASE)
-    rows = store.rows(
-        connection,
-        f"""SELECT fs, count(*) AS cases, median(ratio) AS typical, max(ratio) AS worst
-        FROM (SELECT fs, max(value) / min(value) AS ratio FROM records
-            WHERE {where.sql} AND value > 0 GROUP BY {case}, quantity HAVING count(*) > 1)
-        GROUP BY fs ORDER BY fs""",
-        where.values,
-    )
+    rows = store.rows(connection, query("disturbance", where=where.sql, case=case), where.values)
     return [Disturbance(**row) for row in rows]
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from ..statistics import change_points, interval
 from ..store import database as store
 from ..store.baselines import Baseline
+from ..store.queries import query
 from .compare_runs import QUANTITIES, RATES
 
 # Identifies a history. Hints are left out: a change of hints is something to find.
@@ -189,15 +190,8 @@ def _load(
     # Some sessions at a time: DuckDB keeps all values whose medians it looks for.
     lasts = [*times[AT_ONCE - 1 :: AT_ONCE], *times[-1:]]
     for (first,), (last,) in zip(times[::AT_ONCE], lasts, strict=False):
-        part = store.by_id(
-            connection,
-            f"""SELECT id, moment, median(job) AS middle FROM (
-                SELECT hash({columns}) AS id, epoch_us(started) AS moment, hash(session) AS number,
-                    run, median(value) AS job
-                FROM records WHERE {sql} AND started BETWEEN ? AND ? GROUP BY ALL)
-            GROUP BY id, moment, number ORDER BY id, moment, number""",
-            [*values, first, last],
-        )
+        jobs = query("history", columns=columns, where=sql)
+        part = store.by_id(connection, jobs, [*values, first, last])
         for one, of in part.items():
             runs[one].append(of)
     known: dict[bytes, list[datetime]] = {}  # most cases have the same sessions

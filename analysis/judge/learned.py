@@ -12,6 +12,7 @@ import numpy as np
 from ..statistics.interval import effective, shared_correlations
 from ..statistics.prediction import MIN_NIGHTS, bounds, is_enough
 from ..store import database as store
+from ..store.queries import query
 
 FALSE_FAILURES = 0.05  # fraction of nights in which any reference fails without cause
 MOST = 0.001  # for one reference, however few there are
@@ -55,15 +56,7 @@ def learn(connection: Any, where: store.Where, name: str, false_failures: float)
             fsync, hints, quantity {chosen} ORDER BY {columns}""",
         values,
     )
-    jobs = store.by_id(
-        connection,
-        f"""SELECT id, number, arg_min(middle, run) AS middle FROM (
-            SELECT hash({columns}) AS id, hash(session) AS number, session, started, run,
-                median(value) AS middle
-            {chosen} GROUP BY ALL)
-        GROUP BY id, number, session, started ORDER BY id, started, session""",
-        values,
-    )
+    jobs = store.by_id(connection, query("learned", columns=columns, chosen=chosen), values)
     learned: list[Row] = []
     refused: list[Row] = []
     sessions: set[int] = set()
