@@ -9,7 +9,6 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-import reframe.utility.sanity as sn
 from reframe.core.builtins import run_after, run_before, sanity_function
 from reframe.core.exceptions import SanityError
 
@@ -193,11 +192,7 @@ class CacheCliff(IoBenchmark):
             for size, speed in zip(bytes_of, speeds, strict=True)
         }
         drop = find_drop(bytes_of, speeds)
-        found |= self.drop_figures(drop) if drop else {}
-        self.perf_variables = {
-            name: sn.make_performance_function(sn.defer(value), unit)
-            for name, (value, unit) in found.items()
-        }
+        self.give(found | (self.drop_figures(drop) if drop else {}))
 
     def drop_figures(self, drop: Drop) -> dict[str, tuple[float, str]]:
         return {

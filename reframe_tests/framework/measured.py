@@ -53,6 +53,10 @@ class Measured(rfm.RegressionTestPlugin):
         shares = filesystems.published_shares(self.file_system, document["summary"])
         figures |= {name: (share, "1") for name, share in shares.items()}
         figures |= self.ledger_figures()
+        self.give(figures)
+
+    def give(self, figures: Figures) -> None:
+        """Make them ReFrame's performance variables."""
         self.perf_variables = {
             name: sn.make_performance_function(sn.defer(value), unit)
             for name, (value, unit) in figures.items()
