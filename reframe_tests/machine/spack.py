@@ -99,10 +99,8 @@ class Environment:
             for path in sorted((root / folder).glob("libmp*.so.*")):
                 if MPI_LIBRARY.fullmatch(path.name):
                     return path
-        raise CannotUse(
-            f"{self.mpi} of Spack environment {self.variant} has no libmpi.so.N under {root}; "
-            f"run: {command(self.folder)} install --overwrite {self.mpi}"
-        )
+        lacks = f"has no libmpi.so.N under {root}, of {self.mpi}"
+        raise _cannot(self.variant, lacks, f"install --overwrite {self.mpi}")
 
     def extras(self, options: list[str]) -> dict[str, Any]:
         """A stack's `extras`, from the packages found. `options`: the site's, for the launcher."""
@@ -134,6 +132,12 @@ def activation_file(variant: str) -> Path:
 def command(folder: Path) -> str:
     where = below(ROOT, folder)
     return f"spack -e {where}" if where == folder else f"spack -e ./{where}"
+
+
+def _cannot(variant: str, why: str, words: str) -> CannotUse:
+    """`words`: of the command that helps."""
+    helps = f"{command(folder_of(variant))} {words}"
+    return CannotUse(f"Spack environment {variant} {why}; run: {helps}")
 
 
 def program() -> str:
@@ -222,14 +226,9 @@ def _open(variant: str) -> Environment:
     present = {package.hash for package in packages.values()}
     absent = sorted(spec for spec, digest in roots.items() if digest not in present)
     if absent:
-        raise CannotUse(
-            f"Spack environment {variant} is not installed: {', '.join(absent)} missing; "
-            f"run: {command(folder)} install"
-        )
+        raise _cannot(variant, f"is not installed: {', '.join(absent)} missing", "install")
     if "mpi" not in roots:
-        raise CannotUse(
-            f"Spack environment {variant} has no spec `mpi`; run: {command(folder)} add mpi"
-        )
+        raise _cannot(variant, "has no spec `mpi`", "add mpi")
     mpi = next(package.name for package in packages.values() if package.hash == roots["mpi"])
     return Environment(variant, folder, packages, mpi, _activation(spack, folder))
 
@@ -238,9 +237,7 @@ def _roots(variant: str, folder: Path) -> dict[str, str]:
     """Hash of each requested spec, from the lock file."""
     path = folder / "spack.lock"
     if not path.exists():
-        raise CannotUse(
-            f"Spack environment {variant} is not installed; run: {command(folder)} install"
-        )
+        raise _cannot(variant, "is not installed", "install")
     try:
         return {root["spec"]: root["hash"] for root in json_file.read(path)["roots"]}
     except (json_file.Unreadable, KeyError, TypeError) as error:
