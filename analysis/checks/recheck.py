@@ -6,11 +6,11 @@ case.json keeps what the test asked for and what the harness saw of the job; the
 
 import json
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from iogauge.common import json_file
+from iogauge.common import json_file, schemas
 from iogauge.common.run_folder import CASE, DOCUMENT, LEDGER, STDERR, TRACE
 
 from ..errors import AnalysisError, reraised
@@ -21,6 +21,7 @@ from .evidence import Outside
 from .result_file import Wrong, load, refuse
 from .verdict import OURS, Expected, check_evidence, check_run, check_trace
 
+SCHEMA = Path(__file__).with_name("judged_by.schema.json")
 _CLOSE = 1e-9
 
 
@@ -86,27 +87,11 @@ def _record(folder: Path) -> tuple[Expected | None, Outside | None, bool]:
     found = json_file.read(folder / CASE, CASE)["case"].get("judged_by")
     if not found:
         return None, None, False
+    if wrong := schemas.problem(found, SCHEMA):
+        raise ValueError(wrong)
     expected = {**found["expected"], "directions": tuple(found["expected"]["directions"])}
-    for one, kinds in _KINDS.items():
-        if not isinstance(expected[one], kinds):
-            raise ValueError(f"expected.{one} is {expected[one]!r:.60}")
     outside = found["outside"] and Outside(**found["outside"])
-    if outside and not all(
-        isinstance(getattr(outside, one.name), int | float | None) for one in fields(outside)
-    ):
-        raise ValueError("outside holds no numbers")
-    return Expected(**expected), outside, bool(found["traced"])
-
-
-_KINDS: dict[str, tuple[type, ...]] = {
-    "pattern": (str,),
-    "method": (str,),
-    "verdict": (str,),
-    "hints": (dict,),
-    "processes": (int,),
-    "repeats": (int,),
-    "payload_bytes": (int,),
-}
+    return Expected(**expected), outside, found["traced"]
 
 
 def _same_ledger(folder: Path, made: dict[str, Any]) -> None:
