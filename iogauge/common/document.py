@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from iogauge.common import json_file, paths, schemas
-from iogauge.common.text import CONTROL, one_line, plain
+from . import json_file, paths, schemas
+from .text import CONTROL, one_line, plain
 
 SCHEMA = "iogauge.result/1"
 SCHEMA_FILE = paths.ROOT / "docs/result.schema.json"

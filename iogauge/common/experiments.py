@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from iogauge.common import paths
+from . import paths
 
 FILE = "references/experiments.yaml"
 # The scale at which an experiment takes seconds and shows only that it runs, and its process

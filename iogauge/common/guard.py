@@ -11,8 +11,8 @@ import subprocess
 import sys
 import time
 
-from iogauge.common import processes
-from iogauge.common.paths import ROOT
+from . import processes
+from .paths import ROOT
 
 # Comma-separated descriptors that guards below keep open.
 HOLD = "IOGAUGE_HOLD"

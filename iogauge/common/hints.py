@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from iogauge.common import tables
+from . import tables
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from statistics import median
 from typing import TypeVar
 
-from iogauge.common.text import plain, plain_lines
+from .text import plain, plain_lines
 
 EVERY = 10.0  # seconds between two lines
 RECENT, LEAST = 20, 6  # most and fewest items from which the time left is estimated

@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from iogauge.common.text import first_error
+from .text import first_error
 
 MOST = 2**20  # characters of a build's output that are looked at
 DOCUMENT = "result.json"  # docs/result-format.md

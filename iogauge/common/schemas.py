@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from iogauge.common import json_file
-from iogauge.common.text import one_line
+from . import json_file
+from .text import one_line
 
 # imported on first use: reading without validation does not need it
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import functools
 import re
 from dataclasses import dataclass
 
-from iogauge.common import paths
+from . import paths
 
 # Each table's file below kernels/, and the keyword of its rows.
 REGISTRIES = {

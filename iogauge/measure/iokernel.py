@@ -22,7 +22,8 @@ from iogauge.common.guard import Guard
 from iogauge.common.processes import of_session, send, wait_for_an_end, with_variable
 from iogauge.common.run_folder import recorder_of
 from iogauge.common.text import one_line
-from iogauge.measure import kernels
+
+from . import kernels
 
 MARK = "IOGAUGE_RUN"  # the variable
 SECONDS = 180.0  # seconds after which a small run is killed, generous for loaded machines

@@ -14,9 +14,10 @@ from iogauge.analysis.session.loader import why_not
 from iogauge.common import json_file
 from iogauge.common.files import permit, write_whole
 from iogauge.common.paths import ROOT, output
-from iogauge.measure.session import REFRAME, cases_of
-from iogauge.measure.sites import Asked, files
 from reframe_tests.jobs import collected
+
+from .session import REFRAME, cases_of
+from .sites import Asked, files
 
 # Options of ReFrame that `collect` takes from a folder, with and without a value.
 VALUED = ("-C", "-c", "--system", "-n", "-x", "-t", "-p", "-S")

@@ -15,9 +15,10 @@ from iogauge.analysis.replay.trace import POSIX, Trace
 from iogauge.common.guard import Guard
 from iogauge.common.tables import BEHIND
 from iogauge.common.text import unknown
-from iogauge.measure import iokernel
-from iogauge.measure.iokernel import Stack
 from reframe_tests.machine.leftovers import own_folder
+
+from . import iokernel
+from .iokernel import Stack
 
 POSIX_CALLS = "posix-calls"  # the replay with pread and pwrite in place of MPI-IO calls
 BEST = 3  # alternatives in the later rounds: more would need more than seven rounds

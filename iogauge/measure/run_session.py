@@ -10,8 +10,9 @@ from pathlib import Path
 
 from iogauge.analysis.judge.claims import Claim
 from iogauge.common import paths
-from iogauge.measure import rounds
-from iogauge.measure.session import NOTHING_MEASURED, Child, measure, say
+
+from . import rounds
+from .session import NOTHING_MEASURED, Child, measure, say
 
 STEPS = (("store", "add", "--quiet"), ("report", "--quiet"), ("summary",))  # after ReFrame
 

@@ -27,9 +27,10 @@ from iogauge.common.files import write_whole
 from iogauge.common.guard import HOLD, Guard
 from iogauge.common.progress import Bar
 from iogauge.common.run_folder import case_files, sessions
-from iogauge.measure.reframe_lines import Lines
 from reframe_tests.jobs import order
 from reframe_tests.machine import leftovers
+
+from .reframe_lines import Lines
 
 REFRAME = str(Path(sys.executable).parent / "reframe")
 REPORT_OPTION = "--report-file"

@@ -9,9 +9,10 @@ from types import SimpleNamespace
 from iogauge.analysis.errors import AnalysisError, UsageError
 from iogauge.common.paths import BUILDS, ROOT, is_checkout
 from iogauge.common.text import nearest, unknown
-from iogauge.measure import kernels
 from reframe_tests.machine import stacks as needs
 from site_configs.support import debian, wheels
+
+from . import kernels
 
 DEBIAN, WHEELS = ROOT / "environments" / "debian", ROOT / "environments" / "wheels"
 ABI_BUILD = BUILDS / "abi"

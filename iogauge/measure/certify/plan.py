@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from iogauge.analysis.judge.certificate import NONE
-from iogauge.measure.certify.stacks import Call, Candidate, Setting, name_of
+
+from .stacks import Call, Candidate, Setting, name_of
 
 Item = TypeVar("Item")
 

@@ -28,14 +28,15 @@ from iogauge.common.mounts import mount_of
 from iogauge.common.paths import ROOT
 from iogauge.common.progress import Bar, clock
 from iogauge.common.run_folder import DOCUMENT
-from iogauge.measure import iokernel, kernels, sites
-from iogauge.measure.certify import plan
-from iogauge.measure.certify.plan import REPEATS, PlannedRun, rank
-from iogauge.measure.certify.stacks import Candidate, hints_of, name_of, prepare, variables_of
-from iogauge.measure.iokernel import Ended
 from reframe_tests.machine import leftovers
 from reframe_tests.machine.leftovers import own_folder
 from site_configs.support import common
+
+from .. import iokernel, kernels, sites
+from ..iokernel import Ended
+from . import plan
+from .plan import REPEATS, PlannedRun, rank
+from .stacks import Candidate, hints_of, name_of, prepare, variables_of
 
 LIMITS = ("--patience", "30", "--start-limit", "30")  # iokernel's own limit, in seconds
 SECONDS = 90  # seconds after which a run is killed, generous for loaded machines

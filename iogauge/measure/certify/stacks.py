@@ -12,10 +12,11 @@ from typing import Any
 from iogauge.analysis.errors import UsageError
 from iogauge.common.paths import builds
 from iogauge.common.tables import libraries
-from iogauge.measure import kernels
-from iogauge.measure import stacks as installed
-from iogauge.measure.iokernel import CannotList, Stack, execute
-from iogauge.measure.tune.space import SETTINGS
+
+from .. import kernels
+from .. import stacks as installed
+from ..iokernel import CannotList, Stack, execute
+from ..tune.space import SETTINGS
 
 Setting = dict[str, str]
 

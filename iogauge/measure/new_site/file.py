@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from iogauge.common.paths import is_checkout
-from iogauge.measure.new_site import mounts
-from iogauge.measure.new_site.machine import Machine, find_modules
-from iogauge.measure.new_site.schedulers import Found, Partition
 from reframe_tests.jobs.render import environment
 from reframe_tests.machine.memory import memory
+
+from . import mounts
+from .machine import Machine, find_modules
+from .schedulers import Found, Partition
 
 COMPILERS = ("mpicc.openmpi", "mpicc.mpich", "mpicc", "cc")
 TEMPLATE = Path(__file__).with_name("site.py.j2")

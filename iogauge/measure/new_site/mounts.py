@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from iogauge.common.mounts import mount_of, plain
-from iogauge.measure.new_site.machine import Machine
+
+from .machine import Machine
 
 # /proc/mounts' types of parallel and network file systems -> kind of striping, "" where there is
 # none, and the command that the job script needs for it.

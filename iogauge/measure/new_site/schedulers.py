@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from iogauge.measure.new_site.machine import Machine
+from .machine import Machine
 
 UNITS = {"kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40, "": 1, "b": 1}
 

@@ -11,9 +11,10 @@ from typing import TypeVar
 from iogauge.analysis.errors import EXIT_NOT_VERIFIED, AnalysisError, UsageError
 from iogauge.common.guard import Guard
 from iogauge.common.run_folder import DOCUMENT, JOB_SCRIPT
-from iogauge.measure import iokernel
-from iogauge.measure.iokernel import Stack
 from reframe_tests.machine.leftovers import own_folder
+
+from .. import iokernel
+from ..iokernel import Stack
 
 SECONDS = 120.0  # a small run takes less than one
 # Options for the place and output of a run, which are set here, and whether they take a value.

@@ -15,9 +15,9 @@ import numpy as np
 from iogauge.analysis.blame.accesses import MPIIO, WRITE, Traced
 from iogauge.analysis.blame.races import MAY_COVER, Blame, find
 from iogauge.analysis.darshan.raw import CLOSE
-from iogauge.measure import iokernel
 from reframe_tests.machine.leftovers import own_folder
 
+from .. import iokernel
 from .case import Failing, NoProgramError, Runner, fewest
 
 SOURCE = Path(__file__).with_name("repro.c.in")

@@ -19,8 +19,9 @@ from iogauge.common.files import write_whole
 from iogauge.common.hints import sort_hints
 from iogauge.common.run_folder import DOCUMENT
 from iogauge.common.text import counted
-from iogauge.measure.tune.space import CALL, Space, text
-from iogauge.measure.tune.trials import Session, Trial, split
+
+from .space import CALL, Space, text
+from .trials import Session, Trial, split
 
 MIB = 2**20
 FILE, SITE_FILE = "tune.txt", "site-entry.txt"

@@ -10,8 +10,9 @@ from statistics import median
 from iogauge.analysis.statistics import tuning_search
 from iogauge.analysis.statistics.surrogate import Config
 from iogauge.common.progress import Bar, clock
-from iogauge.measure.tune.space import Space, text
-from iogauge.measure.tune.trials import Outcome, Session, Wish, is_wrong
+
+from .space import Space, text
+from .trials import Outcome, Session, Wish, is_wrong
 
 FIRST_LIMIT, LIMIT, SLOWER = 600.0, 60.0, 10.0
 Run = Callable[[Config, Path, float], Outcome]

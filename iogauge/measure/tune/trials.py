@@ -28,10 +28,11 @@ from iogauge.common import json_file
 from iogauge.common.files import write_whole
 from iogauge.common.hints import sort_hints
 from iogauge.common.run_folder import DOCUMENT, JOB_SCRIPT
-from iogauge.measure import iokernel
-from iogauge.measure.iokernel import Ended
-from iogauge.measure.tune.space import CALL, Space, text
 from reframe_tests.machine.leftovers import own_folder
+
+from .. import iokernel
+from ..iokernel import Ended
+from .space import CALL, Space, text
 
 Kind = Literal["ok", "wrong bytes", "failed", "crashed", "hung", "too slow"]
 Wish = Literal["write", "read", "both"]
