@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.common import tables
-from iogauge.common.text import percent, ratio, three
+from iogauge.common.text import counted, percent, ratio, three
 
 from ..judge import disturbance, findings, remedies
 from ..judge.advice import DEFAULT, of_kind
@@ -130,6 +130,6 @@ def troubles(connection: Any, where: Where) -> list[str]:
                 f"of {one.typical:.1f} (the median; cases: {one.cases}; worst: {one.worst:.1f})"
             )
     if crowded := disturbance.crowded(connection, where):
-        runs = "1 run" if crowded == 1 else f"{crowded} runs"
+        runs = counted(crowded, "run")
         said.append(f"{runs} had more processes than cores and also measured the scheduler")
     return said

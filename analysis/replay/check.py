@@ -67,12 +67,12 @@ class Comparison:
         return sorted(found, key=lambda phase: phase.number)
 
 
-def load(planned: Path, log: Path, replay: Path, key: str = "name") -> tuple[Trace, Trace]:
-    """The log and a replay of its schedule, both with its files in order. `key`: its names."""
+def load(planned: Path, log: Path, replay: Path) -> tuple[Trace, Trace]:
+    """The log and a replay of its schedule, both with its files in order."""
     header = schedule.read_header(planned)
     levels = [str(one["level"]) for one in header["files"]]
     found = []
-    for source, name, made_up in ((log, "path", SAID in header["said"]), (replay, key, False)):
+    for source, name, made_up in ((log, "path", SAID in header["said"]), (replay, "name", False)):
         paths = [str(one[name]) for one in header["files"]]
         found.append(trace.load(source, Choice((), False, paths, levels, made_up)))
     return found[0], found[1]

@@ -66,17 +66,15 @@ def overall(cases: Sequence[Evidence], level: float = LEVEL) -> Pooled | None:
     return of_sessions([(case.base, case.new) for case in cases])
 
 
-def decide(
-    cases: Sequence[Evidence], allowed: float, rate: float = RATE, method: Method = "holm"
-) -> list[Decision]:
+def decide(cases: Sequence[Evidence], allowed: float, method: Method = "holm") -> list[Decision]:
     """A decision for each case. `allowed`: B may be slower by this fraction (0.05). With "holm" all
-    of them together raise a false alarm at most once in 1 / `rate` uses; half of the rate is the
-    pooled test's. With "bh" at most the fraction `rate` of the alarms is false: it finds more, with
+    of them together raise a false alarm at most once in 1 / RATE uses; half of the rate is the
+    pooled test's. With "bh" at most the fraction RATE of the alarms is false: it finds more, with
     more errors."""
     if method == "bh":
-        slower = _benjamini_hochberg([chance(case, r) for case, r in _with_r(cases)], rate)
+        slower = _benjamini_hochberg([chance(case, r) for case, r in _with_r(cases)], RATE)
     else:
-        slower = _slower(cases, rate / 2)
+        slower = _slower(cases, RATE / 2)
     found = []
     for case, is_slower in zip(cases, slower, strict=True):
         if is_slower:
@@ -94,10 +92,10 @@ def decide(
     return found
 
 
-def is_slower(cases: Sequence[Evidence], allowed: float, rate: float = RATE) -> bool:
+def is_slower(cases: Sequence[Evidence], allowed: float) -> bool:
     """Whether B is slower by more than `allowed` over all cases, by the pooled test."""
     found = overall(cases)
-    return found is not None and found.p <= rate / 2 and found.interval.value <= 1 - allowed
+    return found is not None and found.p <= RATE / 2 and found.interval.value <= 1 - allowed
 
 
 def _slower(cases: Sequence[Evidence], rate: float) -> list[bool]:

@@ -100,8 +100,8 @@ def ratio(value: float, verdict: str) -> str:
     return f"{two:#.2g}".rstrip(".") if two < 100 else f"{two:g}"
 
 
-def percent(value: float, decimals: int = 0) -> str:
-    return f"{100 * value:.{decimals}f} %"
+def percent(value: float) -> str:
+    return f"{100 * value:.0f} %"
 
 
 def counted(count: int, word: str) -> str:

@@ -17,6 +17,7 @@ from .. import iokernel
 from ..iokernel import Stack
 
 SECONDS = 120.0  # a small run takes less than one
+MOST = 200  # cases that are tried
 # Options for the place and output of a run, which are set here, and whether they take a value.
 OWN = {"--dir": True, "--json": True, "--keep": False}
 # Options without which it is another case.
@@ -171,14 +172,14 @@ class Tries:
         return sum(self.end(case) == self.how for _ in range(runs))
 
 
-def shrink(case: Failing, tries: Tries, most: int = 200) -> Failing:
+def shrink(case: Failing, tries: Tries) -> Failing:
     tries.begin(case)
     tried: set[Failing] = set()
     while True:
         for candidate in smaller(case):
             if candidate in tried:
                 continue
-            if len(tried) == most:
+            if len(tried) == MOST:
                 return case
             tried.add(candidate)
             if tries.fails(candidate):

@@ -141,7 +141,7 @@ class Program:
         words = (self.case.processes, self.command, REPEATS, self.library)
         return text_of(rounds, *words)
 
-    def failed(self, text: str, repeats: int = REPEATS) -> tuple[int, int]:
+    def failed(self, text: str) -> tuple[int, int]:
         """The number of repeats, and of those with wrong bytes."""
         source, binary = self.work / "repro.c", self.work / "repro"
         source.write_text(text)
@@ -153,7 +153,7 @@ class Program:
             done = iokernel.run(
                 stack,
                 self.case.processes,
-                [str(place / "repro.bin"), str(repeats)],
+                [str(place / "repro.bin"), str(REPEATS)],
                 env=dict(self.case.environment),
                 seconds=self.runner.seconds,
                 guard=self.runner.guard,

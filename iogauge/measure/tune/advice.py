@@ -148,9 +148,8 @@ class Advice:
         rest = [arm for arm in self.found.ranked if arm not in (self.found.winner, default)]
         for arm in [arm for arm in rest if log.speeds.get(arm)][: SHOWN - 1]:
             ratio = math.exp(log.score(arm, range(log.rounds)))
-            rounds = len(log.speeds[arm])
-            noun = "round" if rounds == 1 else "rounds"
-            yield f"next     {ratio:.2f} times, {rounds} {noun}: {text(arm)}"
+            rounds = counted(len(log.speeds[arm]), "round")
+            yield f"next     {ratio:.2f} times, {rounds}: {text(arm)}"
 
     def _outcasts(self) -> Iterator[str]:
         """Settings that are not advised, with the first reason of each."""
