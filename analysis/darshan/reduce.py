@@ -5,6 +5,7 @@ by the counters' names without their module's prefix."""
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import pvariance
 
 COMMON = 4  # sizes and strides that a record names
 
@@ -110,17 +111,11 @@ def _extremes(records: Sequence[Record]) -> dict[str, float]:
     slowest = max(records, key=lambda r: r.seconds)
     fastest = min(records, key=lambda r: r.seconds)
     found: dict[str, float] = {
-        "F_VARIANCE_RANK_TIME": _variance([r.seconds for r in records]),
-        "F_VARIANCE_RANK_BYTES": _variance([float(r.moved) for r in records]),
+        "F_VARIANCE_RANK_TIME": pvariance([r.seconds for r in records]),
+        "F_VARIANCE_RANK_BYTES": pvariance([float(r.moved) for r in records]),
     }
     for word, record in (("FASTEST", fastest), ("SLOWEST", slowest)):
         found[f"{word}_RANK"] = record.rank
         found[f"{word}_RANK_BYTES"] = record.moved
         found[f"F_{word}_RANK_TIME"] = record.seconds
     return found
-
-
-def _variance(values: Sequence[float]) -> float:
-    """The variance of the values themselves (divided by n, not by n - 1)."""
-    mean = sum(values) / len(values)
-    return sum((value - mean) ** 2 for value in values) / len(values)
