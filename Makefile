@@ -25,6 +25,9 @@ COUNTS := .local/coverage
 READERS := .local/venv-readers
 JOBS := $(shell nproc)
 CTEST := ctest -j $(JOBS) --output-on-failure --no-tests=error --test-dir
+# What a compiler made is kept for the builds of pytest, which have the same (tests/conftest.py).
+CCACHE = $(if $(shell command -v ccache),CMAKE_C_COMPILER_LAUNCHER=ccache CCACHE_DIR=$(CURDIR)/.local/ccache \
+	CCACHE_BASEDIR=/ CCACHE_NOHASHDIR=1)
 KERNEL_TESTS := test-kernels-openmpi test-kernels-mpich
 
 help: ## this list
@@ -98,7 +101,7 @@ test-kernels: setup-test
 	@tools/parts.sh '$(MAKE)' $(KERNEL_TESTS)
 
 $(KERNEL_TESTS): test-kernels-%: setup-test
-	@$(COUNTED) $(IOGAUGE) build --for-tests --stack $*
+	@$(COUNTED) $(CCACHE) $(IOGAUGE) build --for-tests --stack $*
 	@$(CTEST) .local/build/test-$* -L quick
 
 # With the other counts.

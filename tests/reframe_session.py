@@ -113,3 +113,17 @@ def changed_site(folder: Path, code: str) -> Path:
         "site_configuration = site\n"
     )
     return config
+
+
+def strict_site(folder: Path, code: str = "") -> Path:
+    """The same, as system `tests` with a build folder of its own: the kernels are compiled as
+    `make test-kernels` compiles them, so ccache has what it made."""
+    from iogauge.measure.kernels import STRICT
+
+    return changed_site(
+        folder,
+        "site['systems'][0]['name'] = 'tests'\n"
+        "for one in site['environments']:\n"
+        f"    one['extras']['cmake']['mpi'] = [*one['extras']['cmake']['mpi'], {STRICT!r}]\n"
+        f"{code}",
+    )

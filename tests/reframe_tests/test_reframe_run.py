@@ -18,7 +18,7 @@ import pytest
 
 from site_configs.support import push
 from tests.analysis_recorded import run_analysis
-from tests.reframe_session import Session, changed_site, reframe
+from tests.reframe_session import Session, changed_site, reframe, strict_site
 
 STACKS = ("openmpi", "mpich")
 
@@ -183,8 +183,8 @@ def test_the_driver_alone_has_no_share_of_the_ceilings(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_document_fails_the_test(tmp_path: Path, spoil: str, reason: str) -> None:
-    command = f"sed -i '{spoil}' result.json"
-    session = run(tmp_path, "-p", "openmpi", "-S", f"S3d.postrun_cmds={command}")
+    words = ("-p", "openmpi", "-S", f"S3d.postrun_cmds=sed -i '{spoil}' result.json")
+    session = reframe(tmp_path, "-r", *ONE, *words, tests="s3d.py", config=strict_site(tmp_path))
     assert session.status == 1
     assert reason in session.text
 

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from reframe_tests.machine.striping import in_bytes, read_back
-from tests.reframe_session import ROOT, changed_site, reframe
+from tests.reframe_session import ROOT, reframe, strict_site
 
 GETSTRIPE = """\
 /scratch/run/layout
@@ -86,7 +86,7 @@ def test_a_real_run_records_what_it_got(tmp_path: Path, kind: str) -> None:
         )
         command.chmod(0o755)
     striping = {"kind": kind, "count": 96, "size": "1M"}
-    config = changed_site(
+    config = strict_site(
         tmp_path, f"partition['extras']['filesystems']['disk']['striping'] = {striping}"
     )
     session = reframe(
