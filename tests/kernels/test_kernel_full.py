@@ -33,16 +33,16 @@ class Full:
     """The runs of a stack, side by side because most of their time is waiting. `cause`: FULL or
     QUOTA."""
 
-    def __init__(self, stack: Stack, cause: str, base: Path) -> None:
+    def __init__(self, stack: Stack, cause: str, base: Path, hows: list[How]) -> None:
         self.stack, self.cause = stack, cause
-        self.places = {how: base / str(how) for how in MOVING}
+        self.places = {how: base / str(how) for how in [*MOVING[:1], *hows]}
         try:
             (self._limit if cause == QUOTA else self._mount)(base)
             at_once = 3 if stack.name == "openmpi" else 2  # MPICH's processes poll
             with ThreadPoolExecutor(at_once) as pool:
                 self.friendly = dict(pool.map(lambda how: (how, self._run(how)), MOVING[:1]))
                 self.runs = dict(
-                    pool.map(lambda how: (how, self._run(how, "--no-space-check")), MOVING)
+                    pool.map(lambda how: (how, self._run(how, "--no-space-check")), hows)
                 )
             self.left = {
                 how: [p.name for p in place.iterdir()] for how, place in self.places.items()
@@ -89,7 +89,11 @@ def full(
     for program in ("mount", *(["mkfs.btrfs", "btrfs"] if request.param == QUOTA else [])):
         if not shutil.which(program):
             pytest.skip(f"{program} is not installed")
-    return Full(stack, request.param, tmp_path_factory.mktemp(f"full-{stack.name}"))
+    which = {"stack": stack.name, "full": request.param}
+    calls = [getattr(item, "callspec", None) for item in request.session.items]
+    asked = [call.params for call in calls if call and which.items() <= call.params.items()]
+    hows = [params["how"] for params in asked if "how" in params]  # that this session looks at
+    return Full(stack, request.param, tmp_path_factory.mktemp(f"full-{stack.name}"), hows)
 
 
 def before_error(run: Run) -> list[str]:
