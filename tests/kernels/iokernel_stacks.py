@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -23,7 +24,7 @@ from site_configs import local
 from tests.ctest.run_case import crashed_at_the_end
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS = 180  # for one run, on a machine however loaded; a hang is a failure, not a wait
+SECONDS = 600  # for one run, on a machine however loaded; a hang is a failure, not a wait
 
 
 @dataclass(frozen=True)
@@ -126,9 +127,10 @@ class Stack:
         document: Path | None = None,
         before: tuple[str, ...] = (),
         environment: dict[str, str] | None = None,
+        anew: Path | None = None,
     ) -> Run:
         """Runs it; the result document, where one is asked for, is held against its schema.
-        `before`: what starts the launcher."""
+        `before`: what starts the launcher. `anew`: a folder that is emptied for a second run."""
         command = [*before, *self.launch, "-n", str(processes), str(program or self.iokernel)]
         command += [*words, *(["--json", str(document)] if document else [])]
         for _ in range(2):
@@ -137,6 +139,9 @@ class Stack:
             assert done.status is not None, f"{done.why}: {command}\n{done.stderr}"
             if not crashed_at_the_end(done.stderr):  # which is not the kernel's
                 break
+            if anew:
+                shutil.rmtree(anew)
+                anew.mkdir()
         if done.document is not None:
             _schema().validate(done.document)
         status = -1 if done.status is None else done.status

@@ -12,6 +12,7 @@ from iokernel_stacks import SECONDS, Run, Stack
 from iogauge.analysis.darshan.convert import short_names
 from iogauge.analysis.darshan.raw import RawProcess, RawRecord, read_folder
 from reframe_tests.framework.recorders import RECORDER
+from tests.ctest.run_case import crashed_at_the_end
 
 
 def preload(stack: Stack, traces: Path, include: Path, *, dxt: bool = False) -> dict[str, str]:
@@ -26,11 +27,15 @@ def preload(stack: Stack, traces: Path, include: Path, *, dxt: bool = False) -> 
 
 
 def traced(command: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """Only `command` is traced, not what starts it."""
+    """Only `command` is traced, not what starts it. Traces are whole when a thread of Open MPI's
+    crashes at the end (docs/selftest.md): that is no failure."""
     words = [f"{key}={value}" for key, value in environment.items()]
-    return subprocess.run(
+    done = subprocess.run(
         ["env", *words, *command], capture_output=True, text=True, timeout=SECONDS, check=False
     )
+    if crashed_at_the_end(done.stderr):
+        done.returncode = 0
+    return done
 
 
 def python(stack: Stack, folder: Path, code: str, *, dxt: bool = False) -> list[RawProcess]:
@@ -56,7 +61,7 @@ def kernel(
     run = stack.run(
         *prefix, str(stack.iokernel), *words, "--dir", str(data),
         program=Path("/usr/bin/env"), processes=processes, document=folder / "result.json",
-        environment=environment,
+        environment=environment, anew=traces,
     )  # fmt: skip
     return run, read_folder(traces)
 

@@ -17,6 +17,7 @@ from iogauge.analysis.darshan.raw import RawProcess, read_folder
 from iogauge.analysis.ledger.ledger import make_ledger
 from iogauge.analysis.ledger.phases import OUTSIDE
 from iogauge.analysis.ledger.verdict import HOLES, PADDING, READ_SIEVING, SIEVING, Judgement, judge
+from reframe_tests.framework.recorders import RECORDER
 
 FORMS = {"INDEP": 3, "COLL": 3, "NB": 5, "SPLIT": 3}  # of one direction and kind of count
 GRID = ["s3d", "--grid", "12x10x8"]
@@ -170,6 +171,32 @@ def test_an_mpi_that_is_loaded_and_not_called_is_no_matter(
     assert done.returncode == 0 and "iogauge recorder" not in done.stderr, done.stderr
     found = only(read_folder(tmp_path / "traces"), "f", "MPI-IO")
     assert (found["INDEP_WRITES"], found["BYTES_WRITTEN"]) == (1, 7)
+
+
+# A thread of Open MPI's may crash there, with all written.
+CRASHES_ONCE = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+int PMPI_Finalize(void) {
+    if (open(getenv("ONCE"), O_CREAT | O_EXCL, 0600) >= 0) raise(SIGSEGV);
+    return ((int (*)(void))dlsym(RTLD_NEXT, "PMPI_Finalize"))();
+}
+"""
+
+
+def test_of_a_run_that_crashed_at_the_end_the_second_is_traced(
+    stack: Stack, tmp_path: Path
+) -> None:
+    library, once = tmp_path / "crash.so", tmp_path / "once"
+    (tmp_path / "crash.c").write_text(CRASHES_ONCE)
+    words = ["cc", "-shared", "-fPIC", str(tmp_path / "crash.c"), "-o", str(library), "-ldl"]
+    subprocess.run(words, check=True)
+    more = {"LD_PRELOAD": f"{stack.build / RECORDER}:{library}", "ONCE": str(once)}
+    run, processes = kernel(stack, tmp_path, *GRID, "--method", "posix", more=more)
+    assert once.exists() and run.good() and [one.rank for one in processes] == [0, 1]
 
 
 def test_a_process_that_never_finalizes_makes_the_log_partial(stack: Stack, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from iogauge.measure.certify import plan, recorded, stacks
 from iogauge.measure.certify.stacks import Call, Candidate
 from iogauge.measure.iokernel import Ended
 from reframe_tests.machine.leftovers import MARKER
+from tests.ctest.run_case import CRASH
 
 KEPT = ROOT / "references" / "certificate.json"
 INFO = """\
@@ -303,9 +304,10 @@ def test_names_are_separated_by_commas(
 @pytest.mark.slow
 @pytest.mark.parametrize("stack", ["openmpi", "mpich"])
 def test_a_certified_stack_is_still_as_certified(
-    stack: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    stack: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What it says is wrong may be wrong; what it certifies may not."""
+    monkeypatch.setattr(recorded, "SECONDS", 600)  # a run that is late on a loaded machine is none
     if why := kernels.missing(stack):
         pytest.skip(why)
     if not (kernels.test_folder(stack) / "iokernel").exists():
@@ -313,7 +315,10 @@ def test_a_certified_stack_is_still_as_certified(
     assert shutil.which("cmake")
     words = ["certify", "--stack", stack, "--kernels", ".local/build/test-{stack}", "--runs", "25"]
     words += ["--minutes", "0.5", "--jobs", "2", "--seed", "11", "--out", str(tmp_path)]
-    status = main([*words, "--check", str(KEPT)])
-    said = capsys.readouterr().out
+    for _ in range(2):
+        status = main([*words, "--check", str(KEPT), "--anew"])
+        said = capsys.readouterr().out
+        if CRASH not in (tmp_path / certificate.RUNS).read_text():
+            break  # Open MPI does that now and then: docs/selftest.md
     assert status == 0, said
     assert "not in the certificate" not in said, said

@@ -74,6 +74,15 @@ def test_ctest_runs_a_case_again_that_crashed_in_mpi_finalize(
 
 LIBRARY = "SUMMARY: AddressSanitizer: SEGV (/lib/x86_64-linux-gnu/%s+0xbc9f7)"
 OURS = "SUMMARY: AddressSanitizer: heap-use-after-free ../kernels/driver/guard.c:97 in stop"
+OWN_WORDS = """[n1:7] *** Process received signal ***
+[n1:7] Signal: Segmentation fault (11)
+[n1:7] Signal code: Address not mapped (1)
+[n1:7] Failing at address: 0x30
+[n1:7] [ 0] /lib/x86_64-linux-gnu/libc.so.6(+0x3c050)[0x7f3e]
+[n1:7] [ 1] /lib/x86_64-linux-gnu/libc.so.6(pthread_mutex_lock+0x4)[0x7f3e]
+[n1:7] [ 2] %s(+0xbc9f7)[0x7f3e]
+[n1:7] [ 3] /lib/x86_64-linux-gnu/libpmix.so.2(+0xbc9f7)[0x7f3e]
+[n1:7] *** End of error message ***"""
 END = "iokernel: error: process 0 on n1: MPI crashed in MPI_Finalize (AddressSanitizer, within it)"
 
 
@@ -81,6 +90,8 @@ END = "iokernel: error: process 0 on n1: MPI crashed in MPI_Finalize (AddressSan
     ("said", "library"),
     [
         ([END], True),
+        ([OWN_WORDS % "/usr/lib/libpmix.so.2"], True),
+        ([OWN_WORDS % "./iokernel"], False),
         ([LIBRARY % "libpmix.so.2"], True),
         ([LIBRARY % "libmpi.so.40", END], True),
         ([LIBRARY % "libmpi.so.40"], False),
