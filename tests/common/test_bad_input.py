@@ -73,8 +73,9 @@ Run = Callable[..., Said]
 
 
 @pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    """A command on a report; asserts what holds of every input."""
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """A command on a report; asserts what holds of every input. The checkout's page stays."""
+    monkeypatch.setenv("IOGAUGE_OUTPUT", str(tmp_path / "out"))
 
     def call(command: str, report: Path, *more: str) -> Said:
         store = ["--store", str(tmp_path / "out" / "store")] if command != "summary" else []

@@ -123,8 +123,8 @@ int main(int argc, char **argv) {
     for (int step = 0; step < atoi(argv[4]); step++) {
         char name[PATH];
         snprintf(name, sizeof name, "%s/%s.%d", argv[1], d.kind, step);
+        double began = MPI_Wtime(); /* processes do not leave the barrier at the same time */
         MPI_Barrier(MPI_COMM_WORLD);
-        double began = MPI_Wtime();
         if (lists)
             (posix ? particles_posix : particles)(&d, name);
         else

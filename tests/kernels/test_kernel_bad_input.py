@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import shutil
 import stat
@@ -249,7 +250,7 @@ def test_foreign_file(stack: Stack, how: How, written: Writer, tmp_path: Path) -
     made = written(stack, how, "ior")
     folder = made.copy(tmp_path / "data")
     path = max(folder.iterdir())
-    foreign = os.urandom(path.stat().st_size)
+    foreign = random.Random(1).randbytes(path.stat().st_size)
     path.write_bytes(foreign)
     run = made.read(folder)
     assert str(path) in run.error(1)

@@ -271,11 +271,11 @@ def test_no_time_counts_twice(stack: Stack, injector: Path, tmp_path: Path, othe
     data.mkdir()
     shared = [[BOTH, (schedule.WRITE, 0, 4096 * rank, 4096, 8192, 3)] for rank in range(2)]
     own: list[Act] = [(schedule.OPEN, 1, 0, 0, 0, 0), (schedule.WRITE, 1, 0, 4096, 4096, 3)]
-    slow = Faults("fsync", "slow", times=None, milliseconds=1000)
+    slow = Faults("fsync", "slow", times=None, milliseconds=1500)
     shared[1] += [*own, (schedule.CLOSE, 1, 0, 0, 0, 0)] if other == "its own file" else []
     shared[0] += [] if other == "its own file" else [(schedule.SYNC, 0, 0, 0, 0, 0)]
     if other == "its own file":
-        slow = Faults("write", "slow", times=None, milliseconds=300)
+        slow = Faults("write", "slow", times=None, milliseconds=500)
     files = [
         {"name": "a", "level": "posix", "extent": 24576, "read": False, "written": True},
         {"name": "b", "level": "posix", "extent": 12288, "read": False, "written": True},
@@ -289,7 +289,8 @@ def test_no_time_counts_twice(stack: Stack, injector: Path, tmp_path: Path, othe
     began, ended = (
         f(one[end] for one in sample["spans"]) for f, end in ((min, "begin"), (max, "end"))
     )
-    most = ended - began + 0.3  # of what is counted twice a third at most: phases are side by side
+    # Of what would count twice two thirds at most: phases are side by side, the more so at load.
+    most = ended - began + 1
     assert sample["seconds"] <= most and sample["in_calls"] <= most
 
 

@@ -75,12 +75,17 @@ int iogauge_take_back(void *element, uint64_t size) {
     }
     return 0;
 }
-__attribute__((destructor)) static void say(void) {
+static void say(void) {
     FILE *out = reads ? fopen(getenv("TELLS"), "a") : 0;
     if (!out) return;
     for (int i = 0; i < turns; i++) fprintf(out, "%d ", after[i]);
     fprintf(out, "of %d reads, %d asked\\n", reads, asked);
     fclose(out);
+}
+/* A run that failed may be ended within it, so that no destructor is called. */
+int MPI_Finalize(void) {
+    say();
+    return PMPI_Finalize();
 }
 """
 

@@ -44,7 +44,7 @@ def find(command: str) -> str | None:
     return shutil.which(command, path=SEARCH)
 
 
-def run(*words: str | Path, timeout: float = 60, folder: Path | None = None) -> str:
+def run(*words: str | Path, timeout: float = 600, folder: Path | None = None) -> str:
     """The output of a command. Raises CannotMount with its last line if it fails."""
     command = [str(word) for word in words]
     program = find(command[0])

@@ -10,7 +10,7 @@ GIVEN = "amode, ctx->info, &f->handle)"
 NOT_GIVEN = (MPIIO, GIVEN, GIVEN.replace("ctx->info", "MPI_INFO_NULL"))
 HINTED = ("-S", "hints=cb_buffer_size=1048576")
 CREATE = "    now_at(f, IO_AT_CREATE);\n"
-SLOW_ONCE = f"{CREATE}    if (f->session->found && !f->session->repeat) usleep(30000);\n"
+SLOW_ONCE = f"{CREATE}    if (f->session->found && !f->session->repeat) usleep(300000);\n"
 DONE = "        w->report.done++;\n    }\n"
 # Each repeat gets the means of all.
 MEANS = f"""\

@@ -32,7 +32,7 @@ IDLE = {
 }
 PROCESSES = 6
 
-pytestmark = [pytest.mark.newer, pytest.mark.timeout(1800)]
+pytestmark = pytest.mark.newer
 
 
 def line_with(words: str, said: str) -> str:
