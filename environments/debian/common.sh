@@ -40,6 +40,17 @@ run_logged() {
         "$(tail -n 20 -- "$log")" "--- all of it: $log"
 }
 
+# run_again LOG COMMAND...: as run_logged, but a download that fails is tried twice more: pip does not
+# go on with one that was cut off.
+run_again() {
+    local pause
+    for pause in 5 20; do
+        ! (run_logged "$@") 2>/dev/null || return 0
+        sleep "$pause"
+    done
+    run_logged "$@"
+}
+
 # new_log NAME: prints the path of a new, empty log. Not truncated in place: an
 # interrupted set-up's child may still be writing to the old one.
 new_log() {

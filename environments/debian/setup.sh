@@ -233,7 +233,7 @@ sys.exit(u.find_spec("darshan") is None)' || return 0
     site=$("$venv/bin/python" -c 'import sysconfig, sys
 print("" if sys.version_info < (3, 13) else sysconfig.get_path("purelib"))')
     [[ -z $site ]] || other=(--python-version 3.12 --target "$site")
-    run_logged "$1" "$venv/bin/python" -m pip install --no-input --disable-pip-version-check \
+    run_again "$1" "$venv/bin/python" -m pip install --no-input --disable-pip-version-check \
         --require-hashes --only-binary :all: --no-deps "${other[@]}" -r "$root/requirements/darshan.lock"
 }
 
@@ -258,7 +258,7 @@ set_up_python() {
         rm -f -- "$stamp"
         run_logged "$log" "$python" -m venv --clear "$venv"
     fi
-    run_logged "$log" "$venv/bin/python" -m pip install --no-input \
+    run_again "$log" "$venv/bin/python" -m pip install --no-input \
         --disable-pip-version-check --require-hashes --only-binary :all: \
         -r "$root/requirements/$level.lock"
     run_logged "$log" "$venv/bin/python" -m pip check

@@ -32,7 +32,7 @@ for wheel in "$@"; do
         say "wheel $wheel: installing into $venv (half a minute, 60 MB)"
         log=$(new_log "wheel-$wheel")
         run_logged "$log" python3 -m venv --clear "$venv"
-        run_logged "$log" "$venv/bin/python" -m pip install --no-input --disable-pip-version-check \
+        run_again "$log" "$venv/bin/python" -m pip install --no-input --disable-pip-version-check \
             --require-hashes --only-binary :all: --no-deps -r "$lock"
         cp -- "$lock" "$venv/lock"
     fi

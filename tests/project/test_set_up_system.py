@@ -106,3 +106,19 @@ def test_off_debian_it_looks_for_programs_and_ends_with_two_ways(tmp_path: Path)
     assert first == "set-up: this is not Debian, and PATH lacks: cmake mpicc"
     assert any("iogauge site new" in line for line in ways)
     assert any("iogauge run --site spack" in line for line in ways)
+
+
+@pytest.mark.parametrize(("failures", "status"), [(0, 0), (2, 0), (3, 1)])
+def test_a_download_has_three_chances(failures: int, status: int, tmp_path: Path) -> None:
+    download = tmp_path / "download"
+    download.write_text(f"""#!/bin/bash
+echo try >> {tmp_path}/tries; echo "cut off"
+(($(wc -l < {tmp_path}/tries) > {failures}))
+""")
+    download.chmod(0o755)
+    common = ROOT / "environments" / "debian" / "common.sh"
+    words = f"set -euo pipefail; . {common}; sleep() {{ :; }}; run_again {tmp_path}/log {download}"
+    done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, check=False)
+    assert done.returncode == status
+    assert ("cut off" in done.stderr) == bool(status)
+    assert len((tmp_path / "tries").read_text().split()) == min(failures + 1, 3)
