@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs compared with the practical peak, a site's reference, or a published number."""
 
+from array import array
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Any
 
@@ -19,6 +21,7 @@ from .selection import CASE, condition
 
 Row = dict[str, Any]
 
+SESSIONS = 200  # judged at once, so that memory does not grow with the store
 RATES = ("series_create_rate", "series_stat_rate", "series_remove_rate")
 PEAK = (
     "pattern",
@@ -71,18 +74,43 @@ def _or_raise(rows: list[Row], question: Question, what: str) -> list[Row]:
     return rows
 
 
-def _places(connection: Any, chosen: Where) -> dict[int, Place]:
+def _places(connection: Any, chosen: Where, times: Sequence[Any]) -> dict[int, Place]:
     """What was reached in these sessions, by conditions, as Highest finds it in their runs."""
     behind = ", ".join(f"'{name}'" for name in tables.BEHIND)
     found: dict[int, Place] = defaultdict(Place)
     answer = connection.execute(
         query("reached", good=store.GOOD, chosen=chosen.sql, behind=behind, rates=RATES),
-        chosen.values * 2,
+        [*times, *chosen.values] * 2,
     )
     while some := answer.fetchmany(10_000):  # of a million
         for place, _, *reached in some:
             found[place].reached.append(Reached(*reached))
     return found
+
+
+def _beside_peaks(
+    connection: Any, where: Where, times: Sequence[Any]
+) -> Iterator[tuple[Row, list[float]]]:
+    """Each case, with speed, peak and whether disturbed of each of its jobs, oldest first. `times`:
+    when the first and the last of the sessions began."""
+    chosen = where.also("started BETWEEN ? AND ?", *times)
+    places = _places(connection, chosen, times)
+    case = ", ".join(f'"{name}"' for name in CASE)
+    found = store.rows(
+        connection,
+        query("beside_peak", case=case, chosen=chosen.sql, rates=RATES),
+        chosen.values,
+    )
+    for row in found:
+        rate = row["quantity"] in RATES
+        judged = [
+            (value, peak.value, peak.disturbed(places[place].ceilings.get(run)))
+            for place, size, run, value in row.pop("jobs")
+            if place in places
+            if (peak := places[place].peak(size)) and (peak.calm or not rate)
+        ]
+        if judged:
+            yield row, [float(number) for job in judged for number in job]
 
 
 def with_peak(connection: Any, where: Where, question: Question) -> list[Row]:
@@ -91,43 +119,41 @@ def with_peak(connection: Any, where: Where, question: Question) -> list[Row]:
     if no other is left, `efficiency` is None and `value` is of all. Of small files it is the share
     of plain ones, of a peak test, that count."""
     chosen = _chosen(connection, where, question)
-    places = _places(connection, chosen)
-    case = ", ".join(f'"{name}"' for name in CASE)
-    found = store.rows(
-        connection,
-        query("beside_peak", case=case, chosen=chosen.sql, rates=RATES),
-        chosen.values,
-    )
-    rows = []
-    for row in found:
-        document, rate = row.pop("document"), row["quantity"] in RATES
-        jobs = [
-            (value, peak, peak.disturbed(places[place].ceilings.get(run)))
-            for place, size, run, value in row.pop("jobs")
-            if place in places
-            if (peak := places[place].peak(size)) and (peak.calm or not rate)
-        ]
-        if not jobs:
-            continue
-        calm = [(value, peak.value) for value, peak, disturbed in jobs if not disturbed]
-        part = of_median([value / peak for value, peak in calm], in_turn=True) if calm else None
-        middle = median(value for value, *_ in calm or jobs)
-        typical = median(peak.value for _, peak, _ in jobs)  # each session has its own
-        rows.append(
-            {
-                **row,
-                "value": middle,
-                "peak": middle / part.value if part else typical,
-                "left_out": len(jobs) - len(calm),
-                "unit": "files/s" if rate else "MiB/s",
-                "efficiency": part and part.value,
-                "low": part and part.low,
-                "high": part and part.high,
-                "samples": part.counted if part else "disturbed",
-                "document": document,
-            }
-        )
+    sql = f"SELECT DISTINCT started FROM records WHERE {chosen.sql} ORDER BY 1"
+    began = [row[0] for row in connection.execute(sql, chosen.values).fetchall()]
+    found: dict[tuple[Any, ...], tuple[Row, array[float]]] = {}
+    for first in range(0, len(began), SESSIONS):
+        some = began[first : first + SESSIONS]
+        for row, jobs in _beside_peaks(connection, chosen, (some[0], some[-1])):
+            key = tuple(row[name] for name in (*CASE, "quantity"))
+            found.setdefault(key, (row, array("d")))[1].extend(jobs)
+    rows = [
+        _share(row, list(zip(of[::3], of[1::3], of[2::3], strict=True)))
+        for row, of in found.values()
+    ]
+    rows.sort(key=lambda row: row["quantity"], reverse=True)
+    rows.sort(key=lambda row: [(row[name] is None, row[name]) for name in CASE])
     return _or_raise(rows, question, "measured its ceilings")
+
+
+def _share(row: Row, jobs: Sequence[tuple[float, ...]]) -> Row:
+    calm = [(value, peak) for value, peak, disturbed in jobs if not disturbed]
+    part = of_median([value / peak for value, peak in calm], in_turn=True) if calm else None
+    middle = median(value for value, *_ in calm or jobs)
+    typical = median(peak for _, peak, _ in jobs)  # each session has its own
+    document = row.pop("document")
+    return {
+        **row,
+        "value": middle,
+        "peak": middle / part.value if part else typical,
+        "left_out": len(jobs) - len(calm),
+        "unit": "files/s" if row["quantity"] in RATES else "MiB/s",
+        "efficiency": part and part.value,
+        "low": part and part.low,
+        "high": part and part.high,
+        "samples": part.counted if part else "disturbed",
+        "document": document,
+    }
 
 
 def with_reference(connection: Any, where: Where, question: Question) -> list[Row]:
@@ -136,9 +162,7 @@ def with_reference(connection: Any, where: Where, question: Question) -> list[Ro
     found = store.rows(connection, query("beside_reference", chosen=chosen.sql), chosen.values)
     rows = []
     for row in found:
-        key = tuple(row[n] for n in ("partition", "stack", "test", "processes", "fsync", "hints"))
-        expected = references.site(row["system"]).get(key, {}).get(row["quantity"])
-        if expected:
+        if expected := references.of_run(row, row["quantity"]):
             rows.append(_against_reference(row, expected, question.allowed))
     return _or_raise(rows, question, "a reference in references/sites; see iogauge expect learn")
 

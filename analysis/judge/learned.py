@@ -13,11 +13,11 @@ from ..statistics.interval import effective, shared_correlations
 from ..statistics.prediction import MIN_NIGHTS, bounds, is_enough
 from ..store import database as store
 from ..store.queries import query
+from .references import CASE
 
 FALSE_FAILURES = 0.05  # fraction of nights in which any reference fails without cause
 MOST = 0.001  # for one reference, however few there are
 QUANTITIES = {"write_bw": "MiB/s", "read_bw": "MiB/s"}
-CASE = ("partition", "stack", "test", "processes", "fsync", "hints")
 
 Row = dict[str, Any]
 

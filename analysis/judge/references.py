@@ -119,7 +119,8 @@ class Expected:
     samples: int
 
 
-Key = tuple[str, str, str, int, bool, str]  # partition, stack, test, processes, fsync, hints
+CASE = ("partition", "stack", "test", "processes", "fsync", "hints")
+Key = tuple[Any, ...]  # of CASE
 
 
 def site_file(system: str, folder: Path = SITES) -> Path:
@@ -134,15 +135,8 @@ def site(system: str, folder: Path = SITES) -> Mapping[Key, Mapping[str, Expecte
         return {}
     expected: dict[Key, dict[str, Expected]] = {}
     for index, entry in enumerate(file.data["references"]):
-        case = entry["case"]
-        key = (
-            case["partition"],
-            case["stack"],
-            case["test"],
-            case["processes"],
-            case.get("fsync", True),
-            case.get("hints", ""),
-        )
+        case = {"fsync": True, "hints": "", **entry["case"]}
+        key = tuple(case[name] for name in CASE)
         if key in expected:
             raise file.error(["references", index], "this case appears twice")
         values = {name: Expected(**value) for name, value in entry["values"].items()}
@@ -152,6 +146,11 @@ def site(system: str, folder: Path = SITES) -> Mapping[Key, Mapping[str, Expecte
                 raise file.error(where, f"{name}: expected low <= value <= high")
         expected[key] = values
     return expected
+
+
+def of_run(run: Mapping[str, Any], quantity: str, folder: Path = SITES) -> Expected | None:
+    key = tuple(run[name] for name in CASE)
+    return site(run["system"], folder).get(key, {}).get(quantity)
 
 
 def baseline(system: str, folder: Path = SITES) -> str:

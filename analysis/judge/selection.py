@@ -180,9 +180,11 @@ def groups(
         ORDER BY id, max(started), session, min(run)""",
         values,
     )
+    known: dict[Job, Job] = {}  # what wrote has read, too: one object instead of two
     for one, of_case in jobs.items():
         columns = [of_case[name].tolist() for name in (*Job._fields, "middle")]
-        made[one].jobs.update((Job(*of), middle) for *of, middle in zip(*columns, strict=True))
+        of_jobs = ((Job(*of), middle) for *of, middle in zip(*columns, strict=True))
+        made[one].jobs.update((known.setdefault(job, job), middle) for job, middle in of_jobs)
     return list(made.values())
 
 

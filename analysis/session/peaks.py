@@ -221,15 +221,9 @@ def _small(run: Run, name: str) -> Small:
 
 
 def _conditions(run: Run, ceiling: Ceiling, direction: Direction) -> Conditions:
-    assert run.result
-    fsync = direction == "write" and run.result.fsync
+    found = run.result
+    assert found
+    fsync = direction == "write" and found.fsync
     return Conditions(
-        run.system,
-        run.partition,
-        run.fs,
-        run.result.processes,
-        fsync,
-        run.result.caches,
-        ceiling,
-        direction,
+        run.system, run.partition, run.fs, found.processes, fsync, found.caches, ceiling, direction
     )

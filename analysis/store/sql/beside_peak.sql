@@ -13,7 +13,7 @@ jobs AS (
     QUALIFY quantity IN {rates}
         OR NOT bool_or(quantity IN {rates}) OVER (PARTITION BY session, run)
 )
-SELECT {case}, quantity, any_value(document) AS document,
+SELECT {case}, quantity, min_by(document, (started, session, run)) AS document,
     list(
         (
             hash(session, system, partition, fs, processes, caches, quantity, flushed),
@@ -23,4 +23,3 @@ SELECT {case}, quantity, any_value(document) AS document,
     ) AS jobs
 FROM jobs
 GROUP BY ALL
-ORDER BY {case}, quantity DESC

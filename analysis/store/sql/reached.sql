@@ -22,7 +22,8 @@ SELECT
         ELSE 'case'
     END AS source
 FROM records
-WHERE {good} AND session IN (SELECT session FROM records WHERE {chosen}) AND value > 0
+WHERE {good} AND started BETWEEN ? AND ?
+    AND session IN (SELECT session FROM records WHERE {chosen}) AND value > 0
     AND (
         quantity IN ('ceiling_fpp_write', 'ceiling_fpp_read') AND method NOT IN ({behind})
         OR starts_with(quantity, 'ceilings_files_')
@@ -31,7 +32,8 @@ WHERE {good} AND session IN (SELECT session FROM records WHERE {chosen}) AND val
             OR quantity IN ('write_bw', 'read_bw') AND (session, run) NOT IN (
                 SELECT (session, run)
                 FROM records
-                WHERE session IN (SELECT session FROM records WHERE {chosen})
+                WHERE started BETWEEN ? AND ?
+                    AND session IN (SELECT session FROM records WHERE {chosen})
                     AND (quantity IN {rates} OR is_peak AND quantity = 'ceiling_fpp_write')
             )
         )

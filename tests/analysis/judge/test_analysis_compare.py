@@ -14,6 +14,9 @@ from typing import Any
 
 import pytest
 
+from iogauge.analysis.judge import compare_references
+from iogauge.analysis.judge.compare_runs import Question
+from iogauge.analysis.store import database
 from iogauge.analysis.store.ingest import ingest
 from tests import analysis_made as made
 from tests.analysis_recorded import DATA, run_analysis, s3d
@@ -122,6 +125,30 @@ def test_efficiency_is_of_the_same_repeats_peak(tmp_path: Path) -> None:
     assert (row["value"], row["peak"], row["efficiency"]) == (200, 800, 0.25)
 
 
+def test_any_number_of_sessions_is_judged_a_few_at_a_time(
+    twice: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is known of a few sessions is forgotten before the next, and no answer differs."""
+    known, places = [], compare_references._places
+
+    def spy(*asked: Any) -> dict[int, Any]:
+        known.append(len(found := places(*asked)))
+        return found
+
+    monkeypatch.setattr(compare_references, "_places", spy)
+    answers = []
+    for few in (1, 3, len(LOADS)):
+        known.clear()
+        monkeypatch.setattr(compare_references, "SESSIONS", few)
+        question = Question("openmpi", by="stack")
+        found = compare_references.with_peak(database.connect(twice), database.Where(), question)
+        answers.append([{**row, "document": ""} for row in found])
+        assert len(known) == -(-len(LOADS) // few)
+        assert max(known) == 2 * few  # writes and reads of each
+    assert [row["left_out"] for row in answers[0]] == [0, 0]
+    assert answers[0] == answers[1] == answers[2]
+
+
 def test_golden_peak(tmp_path: Path) -> None:
     """200 of a peak of 800 in each of six jobs."""
     store = made.store(tmp_path, [{OPENMPI: [200] * 6}], jobs=True)
@@ -210,7 +237,7 @@ def test_an_accepted_change_keeps_the_sessions_name(tmp_path: Path) -> None:
     assert re.fullmatch(r"session=[0-9a-f-]{36}", row["where"])
 
 
-@pytest.mark.parametrize("word", ["stack", "=x", "a b=c"])
+@pytest.mark.parametrize("word", ["stack", "=x", "a b=c", "pattern=s3d,stack=mpich"])
 def test_a_wrong_condition_is_named(twice: Path, word: str) -> None:
     done = run_analysis("compare", "last~1", "last", "--where", word, "--store", twice)
     assert done.returncode == 2
