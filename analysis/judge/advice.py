@@ -28,7 +28,8 @@ DEFAULT = "mpiio:collective"  # the baseline, unless another is given
 def candidates(
     connection: Any, where: store.Where, quantity: str
 ) -> dict[tuple[Any, ...], list[Row]]:
-    where = where.also("verdict = 'verified' AND NOT is_peak").also("quantity = ?", quantity)
+    both = (quantity, quantity.replace("_rate", "_seconds"))
+    where = where.also("verdict = 'verified' AND NOT is_peak").also("quantity IN (?, ?)", *both)
     sql = query("candidates", call=CALL, job=AS_SQL, where=where.sql)
     rows = store.rows(connection, sql, where.values)
     groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
@@ -83,8 +84,9 @@ def _speed(row: Row) -> float:
     return float(median(row["found"].values()))
 
 
-def rank(group: Sequence[Row], default: str) -> list[Row]:
-    """Fastest first, but none above a decidedly faster one; each with its gain over the default."""
+def rank(group: Sequence[Row], default: str, unit: str = "mib_s") -> list[Row]:
+    """Fastest first, but none above a decidedly faster one; each with its gain over the default.
+    `unit`: the name of the speeds."""
     ordered = [fastest(group, default)]
     rest = sorted((row for row in group if row is not ordered[0]), key=_speed, reverse=True)
     while rest:
@@ -102,10 +104,10 @@ def rank(group: Sequence[Row], default: str) -> list[Row]:
             {
                 **{name: row[name] for name in row if name != "found"},
                 "rank": number,
-                "mib_s": speed.value,
+                unit: speed.value,
                 "low": speed.low,
                 "high": speed.high,
-                "default_mib_s": speed.value / gain.value if gain else None,
+                f"default_{unit}": speed.value / gain.value if gain else None,
                 "over_default": gain.value if gain else None,
                 "gain_low": gain.low if gain else None,
                 "gain_high": gain.high if gain else None,

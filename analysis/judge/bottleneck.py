@@ -140,10 +140,12 @@ def facts(document: dict[str, Any], traced: Traced | None, peaks: Peaks) -> list
 
 
 def _ceilings(document: dict[str, Any], direction: Direction, peaks: Peaks) -> dict[str, float]:
-    """None that varied, and none while the machine was disturbed, which the ceilings of clients
-    alone do not say."""
+    """None of files a second or of `null`, none that varied, and none while the machine was
+    disturbed, which the ceilings of clients alone do not say."""
     found: dict[str, float] = {}
     samples = [s for s in document["samples"] if s.get(direction)]
+    if document["asked"]["method"] == "null" or any(s.get("series") for s in samples):
+        return {}
     tells = not document.get("system", {}).get("io_processes")
     for name in CEILINGS:
         given = [((s.get("ceilings") or {}).get(name) or {}).get(direction) for s in samples]
@@ -217,38 +219,27 @@ def _slow_calls(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
         by_name = [[each["slowest"][name] for each in found] for name in ("p50", "p99", "seconds")]
         p50, p99, seconds = map(statistics.median, by_name)
         if calls >= 100 and p99 >= RARE * p50 and calls / 100 * p99 >= LEAST * seconds:
-            yield one.cause(
-                "slow calls",
-                (seconds - calls * p50) * len(found) / one.seconds,
-                "",
-                f"one call in 100 took {p99:.3g} s or more; the median call took {p50:.3g} s",
-            )
+            share = (seconds - calls * p50) * len(found) / one.seconds
+            says = f"one call in 100 took {p99:.3g} s or more; the median call took {p50:.3g} s"
+            yield one.cause("slow calls", share, "", says)
 
 
 def _shared(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     """The cost of one shared file on this file system, such as locks."""
     ratio = one.ceilings.get("shared", math.inf) / one.ceilings.get("fpp", 1)
     if one.several and "fpp" in one.ceilings and ratio < SHARED:
-        yield one.cause(
-            "shared file",
-            one.layer("POSIX") * (1 - ratio),
-            "POSIX",
-            f"several processes share a file, which here reaches {percent(ratio)} of the bandwidth "
-            "of a file per process (the peaks): file system locks",
-        )
+        says = f"several processes share a file, which here reaches {percent(ratio)} of the "
+        says += "bandwidth of a file per process (the peaks): file system locks"
+        yield one.cause("shared file", one.layer("POSIX") * (1 - ratio), "POSIX", says)
 
 
 def _exchange(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     layer = one.side.layer("MPI-IO") if one.side else None
     if layer and layer.collective:
-        yield one.cause(
-            "exchange",
-            one.layer("MPI-IO") - one.layer("POSIX"),
-            "MPI-IO",
-            f"collective calls took {percent(one.layer('MPI-IO'))} of the time, and the POSIX "
-            f"calls below them {percent(one.layer('POSIX'))}: the processes exchange data "
-            "and wait for each other",
-        )
+        above, below = one.layer("MPI-IO"), one.layer("POSIX")
+        says = f"collective calls took {percent(above)} of the time, and the POSIX calls below "
+        says += f"them {percent(below)}: the processes exchange data and wait for each other"
+        yield one.cause("exchange", above - below, "MPI-IO", says)
 
 
 def _straggler(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
@@ -275,33 +266,21 @@ def _straggler(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
             layers = [layer for layer in one.slowest if moves and one.mean[layer] > 0]
             layer = max(layers, key=lambda by: one.slowest[by][0] / one.mean[by], default="")
             asked = [f"; {each}" for each in one.questions if moves and each.kind == "process"]
-            yield Cause(
-                "straggler",
-                one.direction,
-                (most - mean) / one.seconds,
-                name,
-                layer,
-                "",
-                f"the slowest process spent {most / mean:.1f} times the mean in {name} "
-                f"({most:.3g} s to {mean:.3g} s); the others wait{''.join(asked)}",
-                one.rank(layer) if layer or not moves else slowest["process"],
-            )
+            says = f"the slowest process spent {most / mean:.1f} times the mean in {name} "
+            says += f"({most:.3g} s to {mean:.3g} s); the others wait{''.join(asked)}"
+            cause = one.cause("straggler", (most - mean) / one.seconds, layer, says)
+            process = one.rank(layer) if layer or not moves else slowest["process"]
+            yield replace(cause, phase=name, calls="", process=process)
 
 
 def _metadata(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     count = one.document.get("file_count") or 0
     parts = {name: part for name in METADATA if (part := one.part(name)) > 0.01}
     named = ", ".join(f"{name} {percent(part)}" for name, part in parts.items())
-    yield Cause(
-        "metadata",
-        one.direction,
-        one.part(*METADATA),
-        named,
-        "",
-        counted(count, "file"),
-        f"opening, defining and closing took {percent(one.part(*METADATA))} of the time, moving "
-        f"data {percent(one.part(one.direction))}",
-    )
+    share, files = one.part(*METADATA), counted(count, "file")
+    says = f"opening, defining and closing took {percent(share)} of the time, moving data "
+    says += percent(one.part(one.direction))
+    yield replace(one.cause("metadata", share, "", says), phase=named, calls=files)
 
 
 def _flush(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
@@ -330,13 +309,9 @@ def _library(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
 
 def _storage(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     if one.of_ceiling is not None and one.of_ceiling >= FULL:
-        yield one.cause(
-            "storage",
-            min(one.of_ceiling, 1.0),
-            "",
-            f"it reached {percent(one.of_ceiling)} of the peak (a file per process): the file "
-            "system is the limit",
-        )
+        says = f"it reached {percent(one.of_ceiling)} of the peak (a file per process): "
+        says += "the file system is the limit"
+        yield one.cause("storage", min(one.of_ceiling, 1.0), "", says)
 
 
 # Breaks ties between equal shares: direct evidence first.

@@ -44,7 +44,8 @@ RATIOS = ("ratio", "over_default")
 # the last two.
 FIRST_OUT = (
     "unit", "samples", "document", "unlike", "our_conditions", "published_conditions", "source",
-    "a", "b", "default_mib_s", "write_min-max", "read_min-max", "write_%_shared", "read_%_shared",
+    "a", "b", "default_mib_s", "default_files_s", "write_min-max", "read_min-max",
+    "write_%_shared", "read_%_shared",
 )  # fmt: skip
 Rows = Sequence[Mapping[str, Any]]
 
@@ -100,9 +101,12 @@ def show(rows: Rows, columns: Sequence[str], *, wide: bool, below: str = "") -> 
 
 
 def _rounded(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Two digits for an undecided ratio."""
+    """Two digits for an undecided ratio or share."""
     verdict = str(row.get("verdict", ""))
-    return {**row, **{name: ratio(row[name], verdict) for name in RATIOS if row.get(name)}}
+    names = [*RATIOS, *(["value"] if row.get("unit") == "1" else [])]
+    if "efficiency" in row and row["low"] is None:
+        names, verdict = ["efficiency"], "not decided yet"
+    return {**row, **{name: ratio(row[name], verdict) for name in names if row.get(name)}}
 
 
 def _lines(
@@ -193,7 +197,7 @@ def _grid(rows: Rows, columns: Sequence[str], widths: Sequence[int]) -> Grid:
 
 
 def _title(name: str) -> str:
-    return name.replace("mib_s", "MiB/s").replace("_", " ")
+    return name.replace("mib_s", "MiB/s").replace("files_s", "files/s").replace("_", " ")
 
 
 def _is_number(rows: Rows, name: str) -> bool:

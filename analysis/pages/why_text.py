@@ -16,6 +16,7 @@ from ..session.peaks import too_short
 from . import screen
 from .screen import shown
 
+RATES = {"write": "create_rate", "read": "open_rate"}  # of many small files
 Found = Sequence[tuple[Facts, Sequence[Cause]]]
 
 
@@ -52,9 +53,11 @@ def show(place: Run, document: dict[str, Any], found: Found, note: str) -> None:
 
 def heading(one: Facts) -> str:
     """`write: 43.1 MiB/s, 5 % of the peak; create 38 %, write 22 %, close 40 %`."""
+    rate = one.document.get("summary", {}).get(RATES[one.direction])
+    speed = f"{three(rate)} files/s" if rate else f"{three(one.bandwidth)} MiB/s"
     ceiling = f", {percent(one.of_ceiling)} of the peak" if one.of_ceiling is not None else ""
     phases = ", ".join(f"{name} {percent(one.part(name))}" for name in one.phases)
-    return f"{one.direction}: {three(one.bandwidth)} MiB/s{ceiling}; {phases}"
+    return f"{one.direction}: {speed}{ceiling}; {phases}"
 
 
 def single_calls(one: Facts) -> str:

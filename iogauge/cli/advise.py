@@ -15,8 +15,10 @@ from iogauge.common.text import ratio, three
 from . import formats, options
 
 COLUMNS = ("fs", "scale", "processes", "rank", "method", "mode", "stack", "variant", "hints",
-           "mib_s", "low", "high", "default_mib_s", "over_default", "gain_low", "gain_high",
+           "{0}", "low", "high", "default_{0}", "over_default", "gain_low", "gain_high",
            "verdict", "samples")  # fmt: skip
+RATES = {"write": "series_create_rate", "read": "series_open_rate"}  # of many small files
+UNITS = {"mib_s": "MiB/s", "files_s": "files/s"}
 TOP = 5
 
 Row = dict[str, Any]
@@ -42,26 +44,29 @@ def run(args: argparse.Namespace) -> int:
     where = where.key("pattern", [args.pattern]).key("system", [args.system])
     if args.kind:
         where = where.key("method", tables.methods_of_kind(args.kind))
-    found = advice.candidates(connection, where, f"{args.direction}_bw")
+    found, unit = advice.candidates(connection, where, RATES[args.direction]), "files_s"
+    if not found:
+        found, unit = advice.candidates(connection, where, f"{args.direction}_bw"), "mib_s"
     if not found:
         what = f"verified {args.direction}s of pattern {args.pattern} on {args.system}"
         raise NothingFoundError(f"the store has no {what}")
     rows: list[Row] = []
     lines = [""]
     for group in found.values():
-        top = advice.rank(group, args.default)[: args.top]
+        top = advice.rank(group, args.default, unit)[: args.top]
         rows += top
-        lines += [_in_words(top[0], args)]
+        lines += [_in_words(top[0], args, unit)]
         lines += [f"  {advice.of_kind(one)}" for one in advice.by_kind(group, args.default)]
-    formats.show(args, rows, COLUMNS, note="\n".join(lines))
+    columns = [name.format(unit) for name in COLUMNS]
+    formats.show(args, rows, columns, note="\n".join(lines))
     if args.write:
-        best = max((row for row in rows if row["rank"] == 1), key=lambda row: row["mib_s"])
+        best = max((row for row in rows if row["rank"] == 1), key=lambda row: row[unit])
         for path in write_files(args.write, best):
             options.say_written(path)
     return EXIT_OK
 
 
-def _in_words(row: Row, args: argparse.Namespace) -> str:
+def _in_words(row: Row, args: argparse.Namespace, unit: str) -> str:
     hints = f" with {row['hints']}" if row["hints"] else ", no hints"
     variant = f" ({row['variant']})" if row["variant"] else ""
     interval = f" ({row['low']:.0f} to {row['high']:.0f})" if row["low"] else ""
@@ -73,7 +78,7 @@ def _in_words(row: Row, args: argparse.Namespace) -> str:
         gain = f", {value} times {args.default} on the same stack ({ends})"
     text = (
         f"{row['fs']}, {row['scale']}, {row['processes']} processes: {row['call']} on "
-        f"{row['stack']}{variant}{hints}: {row['mib_s']:.0f} MiB/s{interval}{gain}"
+        f"{row['stack']}{variant}{hints}: {row[unit]:.0f} {UNITS[unit]}{interval}{gain}"
     )
     return "; ".join(filter(None, (text, too_short(row["shortest"]))))
 

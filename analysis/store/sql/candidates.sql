@@ -4,15 +4,18 @@ SELECT fs, scale, processes, fsync, method, mode, {call} AS call, stack, variant
     list(struct_pack(job := {job}, speed := middle) ORDER BY started, session, run) AS found,
     arg_max(document, started) AS document, min(took) AS shortest
 FROM (
-    SELECT * EXCLUDE (value, repeat, payload_bytes), median(value) AS middle,
-        min(payload_bytes / 1048576 / value) AS took
+    SELECT * EXCLUDE (value, repeat, payload_bytes, unit),
+        median(value) FILTER (unit <> 's') AS middle,
+        coalesce(min(value) FILTER (unit = 's'), min(payload_bytes / 1048576 / value)) AS took
     FROM (
         SELECT fs, scale, processes, fsync, method, mode, stack, variant, hints, mpi_io,
-            payload_bytes, session, repeat_no, run, order_seed, started, document, repeat, value
+            payload_bytes, session, repeat_no, run, order_seed, started, document, repeat,
+            value, unit
         FROM records
         WHERE {where}
     )
     GROUP BY ALL
+    HAVING middle > 0
 )
 GROUP BY ALL
 ORDER BY ALL

@@ -14,11 +14,13 @@ from typing import Any
 
 import pytest
 
-from iogauge.analysis.judge import advice, findings
+from iogauge.analysis.judge import advice, bottleneck, findings
 from iogauge.analysis.judge.samples import Job
+from iogauge.analysis.pages import why_text
+from iogauge.analysis.session.peaks import Peaks, SessionPeak
 from iogauge.analysis.store.ingest import ingest
 from tests import analysis_made as made
-from tests.analysis_recorded import run_analysis, s3d
+from tests.analysis_recorded import Recorded, documents, run_analysis, s3d
 from tests.simulate import rates
 from tests.simulate.noise import KINDS
 
@@ -85,6 +87,40 @@ def test_what_is_printed_agrees(tmp_path: Path, jobs: int, seed: int) -> None:
     assert float(default) <= float(fastest)
     if gain := re.search(rf"({NUMBER})x", row):
         assert agree(default, fastest, gain[1])
+
+
+def test_commands_agree_about_files_a_second(tmp_path: Path) -> None:
+    """`advise` names the calls, numbers and unit that `summary` names."""
+    report, store = Recorded(tmp_path, "session-all").report, tmp_path / "store"
+    ingest(report, store)
+    said = [one for one in json.loads(run_analysis("summary", report, "--json").stdout)["fastest"]
+            if one["pattern"] == "metadata"]  # fmt: skip
+    words = ("advise", "--pattern", "metadata", "--system", "local", "--store", store)
+    rows = [row for row in json.loads(run_analysis(*words, "--json").stdout) if row["rank"] == 1]
+    found = {(row["fs"], row["stack"], row["files_s"]) for row in rows}
+    assert found and found == {(one["file_system"], one["stack"], one["value"]) for one in said}
+    text = run_analysis(*words).stdout
+    assert {one["unit"] for one in said} == {"files/s"}
+    assert " files/s; a repeat took " in text and "MiB/s" not in text
+    assert "MiB/s" not in run_analysis(*words, "--for", "read").stdout
+
+
+@pytest.mark.parametrize("direction", ["write", "read"])
+def test_files_a_second_have_no_share_of_a_bandwidth(direction: Any) -> None:
+    """And neither has what moved nothing."""
+    known: Peaks = {("fpp", direction): SessionPeak(1000.0, "peak test", 3, 1.0, 0.0)}
+    units = set()
+    for path in documents():
+        data = json.loads(path.read_text())
+        files = any(sample.get("series") for sample in data["samples"])
+        for one in bottleneck.facts(data, None, known):
+            said = why_text.heading(one).partition(";")[0]
+            assert (" files/s" in said, " MiB/s" in said) == (files, not files)
+            assert not (files and "of the peak" in said)
+            units.add((files, "of the peak" in said))
+        data["asked"]["method"] = "null"
+        assert not any(one.ceilings for one in bottleneck.facts(data, None, known))
+    assert {(True, False), (False, True)} <= units
 
 
 @pytest.mark.parametrize("noise", KINDS)
