@@ -314,7 +314,11 @@ class Where:
             if not (equals and re.fullmatch(r"\w+", key)):
                 columns = ", ".join(SCHEMA)
                 raise UsageError(f"--where {word}: expected KEY=VALUE; columns are {columns}")
-            where = where.key(key, [value] if key in ("hints", "case") else value.split(","))
+            values = [value] if key in ("hints", "case") else value.split(",")
+            for one in values:
+                if one.partition("=")[0] in SCHEMA and "=" in one:
+                    raise UsageError(f"--where {word}: expected KEY=VALUE; use --where {one}")
+            where = where.key(key, values)
         return where
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 import ast
 import re
+import shlex
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,8 +17,9 @@ import pytest
 
 from iogauge import cli
 from iogauge.analysis.judge import selection
+from iogauge.analysis.store.database import Where
 from iogauge.cli import compare, table
-from iogauge.cli.main import parser_of
+from iogauge.cli.main import _find, parser_of
 from iogauge.common import tables
 
 MODULES: dict[str, list[table.Command]] = defaultdict(list)
@@ -128,3 +130,20 @@ def test_each_option_has_help() -> None:
 def test_help_lists_all_of_a_kind(command: str, option: str, words: Iterable[str]) -> None:
     (action,) = (one for one in actions(table.BY_NAME[command]) if one.dest == option)
     assert ", ".join(words) in str(action.help)
+
+
+EXAMPLES = [
+    line.strip()
+    for path in sorted(table.HELP_TEXTS.glob("*.txt"))
+    for line in re.sub(r"\\\n *", "", path.read_text()).splitlines()
+    if line.startswith("  iogauge ")
+]
+
+
+@pytest.mark.parametrize("line", EXAMPLES)
+def test_an_example_of_the_help_is_taken(line: str) -> None:
+    """Its options are there, and its conditions mean what they say."""
+    command = re.split(r" {2,}| [|>] ", line)[0]
+    found, words = _find(shlex.split(command)[1:])
+    args = parser_of(found).parse(words)
+    Where.parse(getattr(args, "where", None) or [])
