@@ -52,9 +52,7 @@ def _row(place: Place, share: Row | None, named: Sequence[str], root: Path, top:
     return {
         "pattern": place.pattern,
         "where": where(place, named),
-        "call": best["call"],
-        "variant": best["variant"],
-        "stack": best["stack"],
+        **{name: best[name] for name in ("call", "variant", "stack")},
         "speed": bandwidth_text(place.speeds[-1]),
         "unit": place.unit,
         "document": root / best["document"],

@@ -85,7 +85,7 @@ def _shown(row: Row, same: Sequence[str], far: float, root: Path, folder: Path) 
         "samples": row["samples"],
         "verdict": verdict,
         "more": "" if more == verdict else more,
-        "says": f"{said} ({sure or 'no interval'}), {row['samples'] or 'no'} samples: {verdict}",
+        "says": f"{said} ({sure or 'no interval'}), {row['samples'] or 'no samples'}: {verdict}",
         "links": [
             (name, link(root / row[key], folder))
             for name, key in (("A", "a_document"), ("B", "b_document"))

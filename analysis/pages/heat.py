@@ -12,7 +12,6 @@ from ..session.rows import rank
 from .words import ABOVE
 
 Row = dict[str, Any]
-STRONG = 0.55  # from here on a cell is dark, and its text light
 
 
 def maps(rows: Sequence[Row], reasons: Callable[[Row], str]) -> list[dict[str, Any]]:
@@ -64,7 +63,6 @@ def _cell(row: Row | None, reasons: Callable[[Row], str]) -> dict[str, Any] | No
         "value": value,
         "full": round(100 * min(value, 1)),
         "beyond": round(100 * min(max(value - 1, 0), 1)),  # 200 % and more
-        "strong": value > STRONG,
         "above": bool(why),
         "says": _says(row) + (f"; {why}" if why else ""),
     }

@@ -78,26 +78,14 @@ TEMPLATE = "report.html.j2"
 ORDER = ("history", "expected", "scaling", "efficiency", "claims", "ledger", "score_card",
          "published", "spack")  # fmt: skip
 # Columns of the overview, and their heads.
+_OF_BOTH = {"mib_s": "{} MiB/s", "over_time": "over time", "range": "min-max",
+            "fraction_fpp": "% peak", "fraction_shared": "% shared"}  # fmt: skip
 OVERVIEW = {
-    "pattern": "pattern",
-    "scale": "scale",
-    "method": "method",
-    "mode": "mode",
-    "variant": "variant",
-    "stack": "stack",
+    **{name: name for name in ("pattern", "scale", "method", "mode", "variant", "stack")},
     "file_system": "file system",
     "processes": "processes",
     "verdict": "verified",
-    "write_mib_s": "write MiB/s",
-    "write_over_time": "over time",
-    "write_range": "min-max",
-    "write_fraction_fpp": "% peak",
-    "write_fraction_shared": "% shared",
-    "read_mib_s": "read MiB/s",
-    "read_over_time": "over time",
-    "read_range": "min-max",
-    "read_fraction_fpp": "% peak",
-    "read_fraction_shared": "% shared",
+    **{f"{way}_{name}": head.format(way) for way in DIRECTIONS for name, head in _OF_BOTH.items()},
     "files": "files",
 }
 _TITLES = {"mib_s": "MiB/s", "fs": "file system"}

@@ -202,6 +202,7 @@ def test_the_report_in_a_browser(made: Path, tmp_path: Path) -> None:
     assert all(count > 5 for count in found["marks"])
     assert found["up"] == sorted(found["up"])
     assert found["down"] == sorted(found["up"], reverse=True)
+    assert found["again"] == found["up"]
     assert found["found_rows"] == 2  # both stacks
     assert 0 < found["chosen_rows"] < len(found["up"])
     assert found["too_wide"] <= 0
