@@ -49,7 +49,8 @@ class Bound(Limit):
         named = self.what
         if isinstance(named, Mapping):
             named = " ".join(f"{key}={value}" for key, value in named.items())
-        return f"{word} of {self.of} {named}"
+        own = "the job's own " if self.of == "peak" else ""  # compare's is the session's
+        return f"{word} of {own}{self.of} {named}"
 
 
 @dataclass(frozen=True)
@@ -226,15 +227,8 @@ def _of_peak(connection: Any, case: Case, session: Where, _: Path) -> list[Found
 def _of_baseline(connection: Any, case: Case, session: Where, sites: Path) -> list[Found]:
     found: list[Found] = []
     for job in _jobs(connection, case, session, "v.value"):
-        key = (
-            job["partition"],
-            job["stack"],
-            job["test_case"],
-            job["processes"],
-            job["fsync"],
-            job["hints"],
-        )
-        expected = references.site(job["system"], sites).get(key, {}).get(case.quantity)
+        run = {**job, "test": job["test_case"]}
+        expected = references.of_run(run, case.quantity, sites)
         if references.baseline(job["system"], sites) != case.bound.what or not expected:
             named = references.site_file(job["system"], sites).name
             why = f"no baseline {case.bound.what!r} with this case in {named}"

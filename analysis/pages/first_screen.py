@@ -152,10 +152,15 @@ def _gain(place: Place) -> str:
         return NOTHING
     if place.gain.low is None or place.gain.high is None:
         return "undecided"
-    ends = "-".join(f"{end:.{0 if end >= 10 else 1}f}" for end in (place.gain.low, place.gain.high))
+    ends = "-".join(map(_end, (place.gain.low, place.gain.high)))
     if place.gain.lacks:
         return f"undecided ({ends})"
     return f"{place.gain.value:.{0 if place.gain.value >= 100 else 1}f}x ({ends})"
+
+
+def _end(value: float) -> str:
+    """1.02 is no 1.0: that would leave open which is faster."""
+    return f"{value:.{0 if value >= 10 else 2 if abs(value - 1) < 0.05 else 1}f}"
 
 
 def _print(lines: Sequence[Line], said: Answers) -> None:

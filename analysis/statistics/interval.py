@@ -77,7 +77,8 @@ class Interval:
             return most
         half, away = math.log(self.high / self.low) / 2, abs(math.log(self.value))
         target = max(away, math.log(1 + EQUAL) - away)
-        return max(most, math.ceil(min(self.samples) * (half / target) ** 2) + 1)
+        more = math.ceil(min(self.samples) * (half / target) ** 2) + 1
+        return max(most, more, min(self.samples) + 1)
 
     @property
     def lacks(self) -> str:

@@ -273,6 +273,7 @@ def test_a_row_does_not_contradict_itself() -> None:
     assert gain.lacks.startswith("6 pairs; more than 100 needed")
     assert _gain(place) == "undecided (0.3-21)"
     assert _gain(replace(place, gain=replace(gain, value=5, low=3.0))) == "5.0x (3.0-21)"
+    assert _gain(replace(place, gain=replace(gain, value=5, low=1.02))) == "5.0x (1.02-21)"
 
 
 def first_screen(folder: Path, session: Recorded) -> str:

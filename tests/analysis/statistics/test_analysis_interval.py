@@ -93,6 +93,8 @@ def test_nothing_farther_than_a_fifth_is_an_answer() -> None:
     assert near.most == pytest.approx(max(1.06, 1 / 0.95) - 1)
     wide = interval.of_ratios([0.5, 1.9, 0.6, 1.7, 0.8, 1.3], "pairs")
     assert wide.verdict == "not decided yet" and wide.wanted > 6 and str(wide.wanted) in wide.lacks
+    near_one = interval.Interval(1.25, 0.9998, 1.35, "pairs", (7,), 7.0, 6)
+    assert near_one.lacks == "7 pairs; 8 needed"  # never as many as there are
 
 
 def test_too_few_jobs_say_what_it_takes() -> None:
