@@ -276,11 +276,12 @@ def _data_sets(processes: Sequence[RawProcess]) -> list[dict[str, Any]]:
 def limit(sources: Sequence[Path]) -> None:
     """Ends this process before it fills the machine or runs for ever."""
     size = sum(path.stat().st_size for path in sources if path.is_file())
-    for what, most in (
-        (resource.RLIMIT_CPU, SECONDS + size // BYTES_PER_SECOND),
-        (resource.RLIMIT_AS, MEMORY + MEMORY_PER_BYTE * size),
-        (resource.RLIMIT_CORE, 0),
-    ):
+    seconds, memory = SECONDS + size // BYTES_PER_SECOND, MEMORY + MEMORY_PER_BYTE * size
+    set_limits([(resource.RLIMIT_CPU, seconds), (resource.RLIMIT_AS, memory)])
+
+
+def set_limits(limits: Sequence[tuple[int, int]]) -> None:
+    for what, most in (*limits, (resource.RLIMIT_CORE, 0)):
         _, hard = resource.getrlimit(what)
         allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(what, (allowed, hard))

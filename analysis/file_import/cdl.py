@@ -132,13 +132,11 @@ class _Reader:
 
     def types(self, text: str) -> str:
         """Parses the section of types; returns the rest. Enums and the like are rejected later."""
-        while True:
-            found, other = COMPOUND.match(text), OTHER_TYPE.match(text)
-            if found:
+        while found := COMPOUND.match(text) or OTHER_TYPE.match(text):
+            if found.re is COMPOUND:
                 self.compounds[_plain(found[1])] = self.members(found[2])
-            elif not other:
-                return text
-            text = text[(found or other).end() :]  # type: ignore[union-attr]
+            text = text[found.end() :]
+        return text
 
     def statement(self, section: str, text: str) -> None:
         as_attribute = ATTRIBUTE.match(text)

@@ -158,8 +158,7 @@ def resize(like: Like, lengths: dict[str, int]) -> None:
 
 def forget_chunks(like: Like) -> None:
     for one in like.variables:
-        one.chunk = None
-        one.filters = []
+        one.chunk, one.filters = None, []
 
 
 def check(like: Like) -> None:

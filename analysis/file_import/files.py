@@ -1,46 +1,58 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Files of NetCDF by netCDF4, of HDF5 (and CGNS) by h5py, and the text of ncdump."""
 
+import importlib
+import resource
 import sys
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from ..darshan.child import set_limits
 from . import cdl, cgns, filters
 from .document import Attribute, CannotLikeError, Like, Variable, attribute, members
 
 HDF5, CLASSIC = b"\x89HDF\r\n\x1a\n", b"CDF"
 MOST_TEXT = 1 << 24
+SECONDS = 60  # of CPU
 # What NetCDF-4 adds to HDF5 for itself.
 HIDDEN = ("CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS", "_Netcdf4Dimid",
           "_Netcdf4Coordinates", "_NCProperties", "_nc3_strict")  # fmt: skip
 
 
 def load(path: Path) -> Like:
-    """`CannotLikeError` if it cannot be read; its dimensions may still be unlimited or empty."""
+    """`CannotLikeError` if it cannot be read; its dimensions may still be unlimited or empty. By a
+    child: some damaged files make a library crash or run for ever."""
+    limits = [(resource.RLIMIT_CPU, SECONDS)]
     try:
-        with path.open("rb") as file:
-            start = file.read(8)
-        if start.startswith(CLASSIC) and start != b"CDF":
-            return _netcdf(path)
-        if start == HDF5 or _has_user_block(path):
-            return _netcdf(path) if _is_netcdf4(path) else _hdf5(path)
-        if path.stat().st_size > MOST_TEXT:
-            raise CannotLikeError(
-                f"{path}: expected a file of NetCDF or HDF5, or text of ncdump -h"
-            )
-        return cdl.read(path.read_text(encoding="utf-8", errors="strict"), str(path))
+        with ProcessPoolExecutor(1, get_context("fork"), set_limits, (limits,)) as pool:
+            return pool.submit(_load, path).result()
     except (KeyError, OSError, RuntimeError, UnicodeDecodeError) as problem:
         why = getattr(problem, "strerror", None) or str(problem)
+        if isinstance(problem, BrokenProcessPool):
+            why = f"its library crashed, or had no end after {SECONDS} s"
         raise CannotLikeError(
             f"{path}: cannot be read ({why}); expected a whole NetCDF or HDF5 file, or the text "
             "of ncdump -h"
         ) from None
 
 
-def _library(name: str) -> Any:
-    import importlib
+def _load(path: Path) -> Like:
+    with path.open("rb") as file:
+        start = file.read(8)
+    if start.startswith(CLASSIC) and start != b"CDF":
+        return _netcdf(path)
+    if start == HDF5 or _has_user_block(path):
+        return _netcdf(path) if _is_netcdf4(path) else _hdf5(path)
+    if path.stat().st_size > MOST_TEXT:
+        raise CannotLikeError(f"{path}: expected a file of NetCDF or HDF5, or text of ncdump -h")
+    return cdl.read(path.read_text(encoding="utf-8", errors="strict"), str(path))
 
+
+def _library(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -52,13 +64,11 @@ def _library(name: str) -> Any:
 
 def _has_user_block(path: Path) -> bool:
     """HDF5 may begin at byte 512, 1024, 2048, ..."""
-    at, size = 512, path.stat().st_size
     with path.open("rb") as file:
-        while at < size:
-            file.seek(at)
+        for power in range(9, path.stat().st_size.bit_length()):
+            file.seek(2**power)
             if file.read(len(HDF5)) == HDF5:
                 return True
-            at *= 2
     return False
 
 
@@ -72,8 +82,7 @@ def _is_netcdf4(path: Path) -> bool:
 def _attributes(like: Like, of: str, pairs: list[tuple[str, Any]]) -> list[Attribute]:
     found = []
     for name, values in pairs:
-        made = attribute(name, values)
-        if made:
+        if made := attribute(name, values):
             found.append(made)
         else:
             like.said.append(f"attribute {of}{name}: its type is left out")
@@ -214,8 +223,7 @@ def _hdf5_kind(h5py: Any, kind: Any) -> str:
             return what
     if kind.fields:
         for name in kind.names:
-            inner = _hdf5_kind(h5py, (kind[name].subdtype or (kind[name],))[0])
-            if inner:
+            if inner := _hdf5_kind(h5py, (kind[name].subdtype or (kind[name],))[0]):
                 return f"a compound with {inner} in it"
         return ""
     held = kind.kind in "iuS" or kind.name in ("float32", "float64")

@@ -50,14 +50,8 @@ def of_netcdf(said: dict[str, object]) -> list[tuple[int, list[int], str]]:
     usual = level if isinstance(level, int) else 0
     numbers = {found.name: found.number for found in known()}
     found = []
-    for key, name in (
-        ("shuffle", "shuffle"),
-        ("zlib", "deflate"),
-        ("szip", "szip"),
-        ("zstd", "zstd"),
-        ("fletcher32", "fletcher32"),
-    ):
-        value = said.get(key)
+    for name in ("shuffle", "deflate", "szip", "zstd", "fletcher32"):
+        value = said.get("zlib" if name == "deflate" else name)
         if value:
             pixels = value.get("pixels_per_block", 0) if isinstance(value, dict) else usual
             found.append((numbers[name], [0, pixels] if name == "szip" else [pixels], name))

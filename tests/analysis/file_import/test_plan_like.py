@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import netCDF4
 import numpy as np
 import pytest
 
+from iogauge.analysis.file_import import files
 from iogauge.cli.main import main
 
 CDL = """\
@@ -220,6 +223,34 @@ def test_what_cannot_be(
     said = capsys.readouterr().err
     assert holds in said and said.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+def endless(path: Path) -> None:
+    """The type of an attribute is missing, so its text is its length."""
+    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as file:
+        file.title = "hello"
+    name, data = b"title\0\0\0", path.read_bytes()
+    assert data.count(name + b"\0\0\0\2") == 1
+    path.write_bytes(data.replace(name + b"\0\0\0\2", name))
+
+
+@pytest.mark.parametrize("crashes", [False, True])
+def test_a_library_that_does_not_come_back(
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    crashes: bool,
+) -> None:
+    path = tmp_path / "a.file"
+    monkeypatch.setattr(files, "SECONDS", 1)
+    if crashes:
+        hdf5(shape=(2,), dtype="f4")(path)
+        monkeypatch.setattr(files, "_hdf5", lambda path: os.kill(os.getpid(), signal.SIGKILL))
+    else:
+        endless(path)
+    assert main(["replay", "like", str(path), "-o", str(tmp_path / "out")]) == 3
+    said = capfd.readouterr().err
+    assert f"{path}: cannot be read (its library crashed, or had no end after 1 s)" in said
 
 
 def test_all_that_cannot_be_is_named_at_once(
