@@ -4,29 +4,24 @@
 
 /* ---- collective calls */
 
-static void neighbors(void) { /* of a graph with an edge from 0 to 1 */
+static void to_neighbor(bool later) { /* of a graph with an edge from 0 to 1 */
     int to = 1, from = 0, out = me == 0, in = me == 1;
     MPI_Comm graph;
     MUST(MPI_Dist_graph_create_adjacent(WORLD, in, &from, MPI_UNWEIGHTED, out, &to, MPI_UNWEIGHTED,
                                         MPI_INFO_NULL, 0, &graph));
     MUST(MPI_Barrier(WORLD));
     if (me == 0) put();
-    MUST(MPI_Neighbor_alltoall(ONE(&byte), ONE(some), graph));
+    if (later) {
+        MUST(MPI_Ineighbor_allgather(ONE(&byte), ONE(some), graph, request));
+        wait_for(request);
+    } else {
+        MUST(MPI_Neighbor_alltoall(ONE(&byte), ONE(some), graph));
+    }
     if (me == 1) put();
     let_go(&graph);
 }
-static void neighbors_later(void) {
-    int to = 1, from = 0, out = me == 0, in = me == 1;
-    MPI_Comm graph;
-    MUST(MPI_Dist_graph_create_adjacent(WORLD, in, &from, MPI_UNWEIGHTED, out, &to, MPI_UNWEIGHTED,
-                                        MPI_INFO_NULL, 0, &graph));
-    MUST(MPI_Barrier(WORLD));
-    if (me == 0) put();
-    MUST(MPI_Ineighbor_allgather(ONE(&byte), ONE(some), graph, request));
-    wait_for(request);
-    if (me == 1) put();
-    let_go(&graph);
-}
+static void neighbors(void) { to_neighbor(false); }
+static void neighbors_later(void) { to_neighbor(true); }
 static void reduced_later(void) {
     if (me == 0) put();
     MUST(MPI_Iallreduce(&byte, some, 1, MPI_BYTE, MPI_BOR, WORLD, request));
