@@ -365,6 +365,7 @@ const io_pattern io_pattern_extents = {
     .summary = "arrays written by a traced program, from iogauge replay plan --what-if",
     .options = options,
     .state_size = sizeof(extents),
+    .plain = true,
     .defaults = defaults,
     .option = option,
     .configure = configure,

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -47,6 +49,37 @@ def test_a_plane_in_halves(stack: Stack, tmp_path: Path, method: str) -> None:
     ).good()  # fmt: skip
     assert document["verification"]["verdict"] == "verified"
     assert document["verification"]["bytes"] == document["payload"]["bytes"] == 24
+
+
+WHERE = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+ssize_t pread(int fd, void *p, size_t n, off_t at) {
+    ssize_t (*next)(int, void *, size_t, off_t);
+    *(void **)&next = dlsym(RTLD_NEXT, "pread");
+    if (n > 1 << 19) fprintf(stderr, "memory +%d\\n", (int)((uintptr_t)p % 4096));
+    return next(fd, p, n, at);
+}
+"""
+
+
+def test_memory_is_where_a_program_has_it(stack: Stack, tmp_path: Path) -> None:
+    """Reading into memory at the start of a page is faster: no method may gain by that alone."""
+    (tmp_path / "where.c").write_text(WHERE)
+    shim = tmp_path / "where.so"
+    words = ["cc", "-shared", "-fPIC", "-o", str(shim), str(tmp_path / "where.c"), "-ldl"]
+    subprocess.run(words, check=True)
+    plane = [{"name": "a", "type": "byte", "dims": [4, 600000]}]
+    file = write(tmp_path / "e", [[[[2 * p, 0], [2, 600000]]] for p in range(2)], datasets=plane)
+    run = stack.run(
+        f"LD_PRELOAD={shim}", str(stack.iokernel), "extents", "--extents", str(file), "--method",
+        "posix", "--dir", str(tmp_path), program=Path("/usr/bin/env"), document=tmp_path / "r.json",
+    )  # fmt: skip
+    run.good()
+    assert set(re.findall(r"memory \+(\d+)", run.stderr)) == {"16"}
 
 
 @pytest.mark.parametrize("last_first", [False, True])
