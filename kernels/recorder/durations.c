@@ -21,16 +21,15 @@ static uint64_t least(int bin) {
     return bin < EACH ? (uint64_t)bin : (uint64_t)(EACH + bin % EACH) << (bin / EACH - 1);
 }
 
-void recorder_write_durations(const recorder *the) {
-    char path[RECORDER_PATH];
-    FILE *out = NULL;
-    snprintf(path, sizeof path, "%s/durations-%06d-%d", the->folder, the->rank, (int)the->pid);
+void recorder_write_durations(recorder *the) {
+    bool begun = false;
     for (int i = 0; i < MODULES * DIRECTIONS * DURATIONS; i++) {
         int bin = i % DURATIONS, direction = i / DURATIONS % DIRECTIONS, module = i / DURATIONS / DIRECTIONS;
         uint64_t calls = the->duration[module][direction][bin];
         if (!calls) continue;
-        if (!out && !(out = fopen(path, "w"))) break;
-        fprintf(out, "%d %d %" PRIu64 " %" PRIu64 "\n", module, direction, least(bin), calls);
+        if (!begun) output_begin(&the->out, "durations", "");
+        begun = true;
+        output_print(&the->out, "%d %d %" PRIu64 " %" PRIu64 "\n", module, direction, least(bin), calls);
     }
-    if (out && fclose(out)) fprintf(stderr, "iogauge recorder: %s cannot be written\n", path);
+    if (begun) output_end(&the->out);
 }

@@ -10,14 +10,6 @@
 #define MOST_TURNS 32 /* events to look back over */
 #define HASHED 1024   /* bytes of a shape */
 
-void *list_room(void *list, size_t used, size_t *room, size_t each) {
-    if (used < *room) return list;
-    size_t more = *room ? 2 * *room : 64;
-    void *larger = realloc(list, more * each);
-    if (larger) *room = more;
-    return larger;
-}
-
 void event_add(const record *r, int kind, int64_t a, int64_t b, double start, double end) {
     recorder *the = recorder_state();
     bool of_file = kind != EVENT_MEET && kind != EVENT_MESSAGE && kind != EVENT_SEND &&
@@ -25,8 +17,9 @@ void event_add(const record *r, int kind, int64_t a, int64_t b, double start, do
                    kind != EVENT_DATA_SET;
     if (!the->most_segments || (!r && of_file)) return;
     event_list *all = &the->events;
-    event *larger =
-        all->used < the->most_segments ? list_room(all->entry, all->used, &all->room, sizeof *larger) : NULL;
+    event *larger = all->used < the->most_segments ? memory_list(&recorder_state()->memory, all->entry,
+                                                                 all->used, &all->room, sizeof *larger)
+                                                   : NULL;
     if (!larger) {
         recorder_partial();
         return;
@@ -79,7 +72,8 @@ void event_path(int kind, const char *path, double start, double end) {
 
 void event_view(const record *r, view *v, double start, double end) {
     view_list *all = &recorder_state()->views;
-    view *larger = r ? list_room(all->entry, all->used, &all->room, sizeof *larger) : NULL;
+    view *larger =
+        r ? memory_list(&recorder_state()->memory, all->entry, all->used, &all->room, sizeof *larger) : NULL;
     if (!larger) {
         if (r) recorder_partial();
         free(v->piece);
@@ -88,6 +82,14 @@ void event_view(const record *r, view *v, double start, double end) {
     all->entry = larger;
     larger[all->used] = *v;
     event_add(r, EVENT_VIEW, (int64_t)all->used++, 0, start, end);
+}
+
+void shapes_forget(void) {
+    shape_list *all = &recorder_state()->shapes;
+    if (!all->used) return; /* the buckets are large, and perhaps still the parent's pages */
+    for (size_t i = 0; i < all->used; i++) free(all->entry[i]);
+    memset(all->bucket, 0, sizeof all->bucket);
+    all->used = all->bytes = 0;
 }
 
 /* The hash is FNV-1a. */
@@ -99,7 +101,8 @@ int64_t shape_number(const void *data, size_t size) {
     shape **bucket = &all->bucket[hash % SHAPE_BUCKETS];
     for (const shape *s = *bucket; s; s = s->next)
         if (s->size == size && !memcmp(s->data, data, size)) return (int64_t)s->number;
-    shape **larger = list_room(all->entry, all->used, &all->room, sizeof *larger);
+    shape **larger =
+        memory_list(&recorder_state()->memory, all->entry, all->used, &all->room, sizeof *larger);
     if (larger) all->entry = larger;
     shape *made = larger ? malloc(sizeof *made + size) : NULL;
     if (!made) {

@@ -86,8 +86,6 @@ enum { VARIABLE_LENGTH = 9 };
  * and block in all dimensions, as HDF5 has them. */
 enum { PART_ELEMENTS, PART_DIMS, PART_SLABS, PART_WORDS };
 
-/* Grows a list by at least one entry, if it is full; NULL on failure. */
-void *list_room(void *list, size_t used, size_t *room, size_t each);
 /* With the lock held. Does nothing if accesses are only counted, or if there is no record. */
 void event_add(const record *r, int kind, int64_t a, int64_t b, double start, double end);
 /* The ways in which calls may order: what others do later, what they did before. */
@@ -98,6 +96,8 @@ void event_message(int ways, const record *of, double start, double end);
 void event_path(int kind, const char *path, double start, double end);
 /* The number of a shape; equal ones have one. -1: no memory. */
 int64_t shape_number(const void *data, size_t size);
+/* A forked child has none. */
+void shapes_forget(void);
 /* Takes ownership of the view's pieces. */
 void event_view(const record *r, view *v, double start, double end);
 

@@ -16,6 +16,7 @@
 #define MOST_SLABS 4096              /* of a selection */
 #define MOST_BYTES ((size_t)1 << 25) /* of all shapes */
 #define HELD 64                      /* handles */
+#define SITES 64                     /* that call HDF5, of a thread */
 #define NAMED 4096                   /* handles that a name opened: of others HDF5 would search the file */
 
 typedef int64_t hid_t;
@@ -118,16 +119,23 @@ static hdf5_library *look_up(const void *caller, const void *its) {
     return h;
 }
 
+/* A library, and who calls it, since so many libraries were unloaded: then another one may be there. */
+typedef struct {
+    const void *caller;
+    hdf5_library *library;
+    unsigned unloaded;
+} site;
+static _Thread_local site sites[SITES] __attribute__((tls_model("initial-exec")));
+
 static hdf5_library *library_of(const void *caller) {
     recorder *the = recorder_state();
-    hdf5_site *site = &the->hdf5_site[(uintptr_t)caller / 4 % HDF5_SITES];
-    recorder_lock_for_access();
-    hdf5_library *h = site->caller == caller ? site->library : NULL;
-    recorder_unlock();
-    if (h) return h;
+    size_t i = (uintptr_t)caller / 4 % SITES;
+    unsigned unloaded = atomic_load(&the->unloaded);
+    if (sites[i].caller == caller && sites[i].unloaded == unloaded) return sites[i].library;
     void *its = recorder_next_of(caller, "H5Dread");
     recorder_lock_for_access();
-    for (h = the->hdf5; h && (void *)h->H5Dread != its; h = h->next) continue;
+    hdf5_library *h = the->hdf5;
+    for (; h && (void *)h->H5Dread != its; h = h->next) continue;
     recorder_unlock();
     hdf5_library *made = h || !its ? NULL : look_up(caller, its);
     recorder_lock_for_access();
@@ -135,19 +143,26 @@ static hdf5_library *library_of(const void *caller) {
         made->next = the->hdf5;
         the->hdf5 = h = made;
     }
-    if (h) *site = (hdf5_site){caller, h};
     recorder_unlock();
+    sites[i] = (site){h ? caller : NULL, h, unloaded};
     return h;
 }
 
-/* How the program is told of errors. */
+void recorder_data_sets_begin_again(void) {
+    shapes_forget();
+    for (hdf5_library *h = recorder_state()->hdf5; h; h = h->next)
+        for (int i = 0; i < HELD; i++) h->held[i].handle = 0; /* no handle */
+}
+
+/* While the recorder asks: the depth and errno of before, and how the program is told of HDF5's errors. */
 typedef struct {
+    int depth, code;
+    bool hidden;
     unsigned second;
     void *function, *data;
-} shown_errors;
+} asking;
 
-static bool errors_hidden(const hdf5_library *h, shown_errors *before) {
-    *before = (shown_errors){.second = 1};
+static bool errors_hidden(const hdf5_library *h, asking *before) {
     if (h->H5Eauto_is_v2(H5E_DEFAULT, &before->second) < 0) return false;
     if (before->second)
         return h->H5Eget_auto2(H5E_DEFAULT, &before->function, &before->data) >= 0 &&
@@ -156,12 +171,25 @@ static bool errors_hidden(const hdf5_library *h, shown_errors *before) {
            h->H5Eset_auto1(NULL, NULL) >= 0;
 }
 
-static void errors_shown(const hdf5_library *h, const shown_errors *before) {
-    h->H5Eclear2(H5E_DEFAULT); /* a call that did not fail leaves none */
-    if (before->second)
-        h->H5Eset_auto2(H5E_DEFAULT, before->function, before->data);
-    else
-        h->H5Eset_auto1(before->function, before->data);
+/* The program sees nothing of what is asked from this frame on. Ask only if `hidden`. */
+static asking ask_begin(const hdf5_library *h, const void *frame) {
+    asking before = {.code = errno, .second = 1};
+    before.depth = recorder_begin(frame);
+    recorder_depth += RECORDER_ASKS;
+    before.hidden = errors_hidden(h, &before);
+    return before;
+}
+
+static void ask_end(const hdf5_library *h, const asking *before) {
+    if (before->hidden) {
+        h->H5Eclear2(H5E_DEFAULT); /* a call that did not fail leaves none */
+        if (before->second)
+            h->H5Eset_auto2(H5E_DEFAULT, before->function, before->data);
+        else
+            h->H5Eset_auto1(before->function, before->data);
+    }
+    recorder_depth = before->depth;
+    errno = before->code;
 }
 
 /* A new data set, or one that has changed. */
@@ -188,7 +216,7 @@ static int64_t new_set(const hdf5_library *h, hid_t handle, const asked *of, int
     const record *r = recorder_known(MODULE_MPIIO, path);
     if (!r) r = recorder_known(MODULE_POSIX, of->path); /* its name may have a colon */
     if (r) word[SET_FILE] = (int64_t)record_id(r->path);
-    if (r && known && recorder_on())
+    if (r && known && recorder_goes_on())
         number = shape_number(word, (size_t)((char *)at - (char *)word) + strlen(of->name));
     recorder_unlock();
     return number;
@@ -274,7 +302,7 @@ static int64_t part_of(const hdf5_library *h, hid_t space, const int64_t *dims, 
     word[PART_DIMS] = n;
     word[PART_SLABS] = known ? slabs : -1;
     recorder_lock();
-    int64_t number = recorder_on() ? shape_number(word, (known ? size : PART_WORDS) * sizeof *word) : -1;
+    int64_t number = recorder_goes_on() ? shape_number(word, (known ? size : PART_WORDS) * sizeof *word) : -1;
     recorder_unlock();
     free(word);
     return number;
@@ -289,16 +317,15 @@ static void tell(hdf5_library *h, hid_t handle, hid_t space, int64_t way, double
     int64_t part = set < 0 ? -1 : part_of(h, space == H5S_ALL ? whole : space, of.dims, n);
     h->H5Sclose(whole);
     recorder_lock();
-    if (part >= 0 && recorder_on()) event_add(NULL, EVENT_DATA_SET, set * 4 + way, part, start, end);
+    if (part >= 0 && recorder_goes_on()) event_add(NULL, EVENT_DATA_SET, set * 4 + way, part, start, end);
     recorder_unlock();
 }
 
 /* Not if nothing more would be recorded. */
 static bool may_ask(const hdf5_library *h) {
     if (recorder_depth || !h->asks || !recorder_on() || !recorder_wants_segments()) return false;
-    recorder *the = recorder_state();
     recorder_lock_for_access();
-    bool full = the->events.used >= the->most_segments;
+    bool full = recorder_state()->events.used >= recorder_state()->most_segments;
     if (full) recorder_partial();
     recorder_unlock();
     return !full;
@@ -308,46 +335,33 @@ static bool may_ask(const hdf5_library *h) {
 static void moved(hdf5_library *h, size_t n, const hid_t *set, const hid_t *space, hid_t list, int direction,
                   double start) {
     double end = recorder_now();
-    shown_errors before;
-    int code = errno;
+    int together = 0;
     if (!may_ask(h)) return;
-    recorder_depth += RECORDER_ASKS;
-    if (errors_hidden(h, &before)) {
-        int together = 0;
-        if (list != H5P_DEFAULT && h->H5Pget_dxpl_mpio) h->H5Pget_dxpl_mpio(list, &together);
-        for (size_t i = 0; i < n; i++, start = end)
-            tell(h, set[i], space[i], 2 * (together == 1) + direction, start, end);
-        errors_shown(h, &before);
-    }
-    recorder_depth -= RECORDER_ASKS;
-    errno = code;
+    asking before = ask_begin(h, __builtin_frame_address(0));
+    if (before.hidden && list != H5P_DEFAULT && h->H5Pget_dxpl_mpio) h->H5Pget_dxpl_mpio(list, &together);
+    for (size_t i = 0; i < n && before.hidden; i++, start = end)
+        tell(h, set[i], space[i], 2 * (together == 1) + direction, start, end);
+    ask_end(h, &before);
 }
 
 /* Here HDF5 knows the name; later it might search the file, and alone in one process. */
 static hid_t opened(hdf5_library *h, hid_t handle) {
-    shown_errors before;
-    int code = errno;
     if (handle <= 0 || !may_ask(h)) return handle;
     char name[RECORDER_PATH] = "", *kept = NULL;
-    recorder_depth += RECORDER_ASKS;
-    if (errors_hidden(h, &before)) {
-        ssize_t length = h->H5Iget_name(handle, name, sizeof name);
-        if (length > 0 && length < RECORDER_PATH) kept = strdup(name);
-        errors_shown(h, &before);
-    }
-    recorder_depth -= RECORDER_ASKS;
+    asking before = ask_begin(h, __builtin_frame_address(0));
+    ssize_t length = before.hidden ? h->H5Iget_name(handle, name, sizeof name) : 0;
+    if (length > 0 && length < RECORDER_PATH) kept = strdup(name);
+    ask_end(h, &before);
     recorder_lock_for_access();
     size_t i = (size_t)handle % NAMED;
     free(h->named[i].name);
     h->named[i].handle = handle;
     h->named[i].name = kept;
     recorder_unlock();
-    errno = code;
     return handle;
 }
 
 #define WRAP(NAME, DIRECTION)                                                                                \
-    EXPORT int NAME(hid_t set, hid_t type, hid_t in_memory, hid_t space, hid_t list, void *memory);          \
     EXPORT int NAME(hid_t set, hid_t type, hid_t in_memory, hid_t space, hid_t list, void *memory) {         \
         hdf5_library *h = library_of(__builtin_return_address(0));                                           \
         if (!h || !h->NAME) return -1;                                                                       \
@@ -357,8 +371,6 @@ static hid_t opened(hdf5_library *h, hid_t handle) {
         return result;                                                                                       \
     }
 #define WRAP_SEVERAL(NAME, DIRECTION)                                                                        \
-    EXPORT int NAME(size_t n, hid_t *set, hid_t *type, hid_t *in_memory, hid_t *space, hid_t list,           \
-                    void **memory);                                                                          \
     EXPORT int NAME(size_t n, hid_t *set, hid_t *type, hid_t *in_memory, hid_t *space, hid_t list,           \
                     void **memory) {                                                                         \
         hdf5_library *h = library_of(__builtin_return_address(0));                                           \
@@ -370,7 +382,6 @@ static hid_t opened(hdf5_library *h, hid_t handle) {
     }
 
 #define WRAP_OPENING(NAME, PARAMETERS, ARGUMENTS)                                                            \
-    EXPORT hid_t NAME PARAMETERS;                                                                            \
     EXPORT hid_t NAME PARAMETERS {                                                                           \
         hdf5_library *h = library_of(__builtin_return_address(0));                                           \
         return h && h->NAME ? opened(h, h->NAME ARGUMENTS) : -1;                                             \

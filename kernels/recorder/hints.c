@@ -45,7 +45,7 @@ static void count_all(recorder *the, hint_kind kind, MPI_Info info) {
     for (int i = 0; i < n; i++)
         if (!key_of(info, i, key) && !value_of(info, key, MPI_MAX_INFO_VAL, value, &there) && there) {
             recorder_lock();
-            if (recorder_on()) count(the, kind, key, value);
+            if (recorder_goes_on()) count(the, kind, key, value);
             recorder_unlock();
         }
 }
@@ -67,18 +67,18 @@ void recorder_opened_with(MPI_Info given, int mode, MPI_File handle) {
 void recorder_viewed_as(const char *form) {
     recorder *the = recorder_state();
     recorder_lock();
-    if (recorder_on()) count(the, HINT_VIEW, "representation", form);
+    if (recorder_goes_on()) count(the, HINT_VIEW, "representation", form);
     recorder_unlock();
 }
 
-static void write_library(FILE *out, const char *name, const char *version) {
-    fprintf(out, "library\t1\t%s\t", name);
-    for (; *version; version++) fputc(*version < ' ' ? ' ' : *version, out);
-    fputc('\n', out);
+static void write_library(output *out, const char *name, const char *version) {
+    output_print(out, "library\t1\t%s\t", name);
+    for (; *version; version++) output_put(out, *version < ' ' ? " " : version, 1);
+    output_put(out, "\n", 1);
 }
 
 /* Asks the libraries themselves; only where a kernel has asked them, too: HDF5 starts when it is asked. */
-static void write_libraries(FILE *out) {
+static void write_libraries(output *out) {
     unsigned v[3];
     char text[MPI_MAX_LIBRARY_VERSION_STRING];
     int length;
@@ -95,15 +95,15 @@ static void write_libraries(FILE *out) {
     write_library(out, "hdf5", text);
 }
 
-void recorder_write_hints(const recorder *the) {
-    char path[RECORDER_PATH], host[256] = "";
+void recorder_write_hints(recorder *the) {
+    char host[256] = "";
+    output *out = &the->out;
     if (!the->hints && (the->forked || !the->mpi)) return;
-    snprintf(path, sizeof path, "%s/hints-%06d-%d", the->folder, the->rank, (int)the->pid);
-    FILE *out = fopen(path, "w");
-    for (const hint *h = the->hint; out && h < the->hint + the->hints; h++)
-        fprintf(out, "%s\t%" PRIu64 "\t%s\t%s\n", kind_name[h->kind], h->opens, h->key, h->value);
+    output_begin(out, "hints", "");
+    for (const hint *h = the->hint; h < the->hint + the->hints; h++)
+        output_print(out, "%s\t%" PRIu64 "\t%s\t%s\n", kind_name[h->kind], h->opens, h->key, h->value);
     gethostname(host, sizeof host - 1);
-    if (out) fprintf(out, "host\t1\thost\t%s\n", host);
-    if (out && !the->rank && !the->forked && the->plantings) write_libraries(out);
-    if (!out || fclose(out)) fprintf(stderr, "iogauge recorder: %s cannot be written\n", path);
+    output_print(out, "host\t1\thost\t%s\n", host);
+    if (!the->rank && !the->forked && the->plantings) write_libraries(out);
+    output_end(out);
 }

@@ -15,7 +15,7 @@ void message_ordered(int ways, int result, double start) {
     if (!message_wanted(result)) return;
     double end = recorder_now();
     recorder_lock();
-    if (recorder_on()) event_message(ways, NULL, start, end);
+    if (recorder_goes_on()) event_message(ways, NULL, start, end);
     recorder_unlock();
 }
 
@@ -35,7 +35,7 @@ void message_passed(int kind, MPI_Comm comm, int other, int tag, int result, dou
     }
     double end = recorder_now();
     recorder_lock();
-    if (recorder_on()) event_add(NULL, kind, process, key, start, end);
+    if (recorder_goes_on()) event_add(NULL, kind, process, key, start, end);
     recorder_unlock();
 }
 

@@ -61,7 +61,7 @@ static void met(MPI_Comm comm, int elements, int result, double start) {
     int64_t group = name_of(comm, &processes);
     if (processes < 2) return;
     recorder_lock();
-    if (recorder_on()) event_add(NULL, EVENT_MEET, group, processes, start, end);
+    if (recorder_goes_on()) event_add(NULL, EVENT_MEET, group, processes, start, end);
     recorder_unlock();
 }
 

@@ -45,7 +45,7 @@ void access_after(int n, MPI_Request *before, const MPI_Request request[], doubl
     if (!before) return;
     double end = recorder_now();
     recorder_lock();
-    for (int i = 0; i < n && recorder_on(); i++) {
+    for (int i = 0; i < n && recorder_goes_on(); i++) {
         awaited one;
         if (before[i] == request[i] || !take(before[i], &one)) continue;
         event_add(one.file, EVENT_WAIT, one.direction, (int64_t)one.sequence + 1, start, end);

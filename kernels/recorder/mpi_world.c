@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* MPI_Init and MPI_Finalize: the rank of this process, and whether it ended normally. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "mpi_handles.h"
-#include "recorder.h"
+#include "state.h"
 
 /* Handles of one MPI are addresses, of others numbers: calls cannot even be passed on. This library may have
  * loaded its own MPI, and Python then another one. */
@@ -17,10 +16,10 @@ static void refuse_other_mpi(const void *caller) {
     bool open = false;
 #endif
     if (recorder_takes_mpi(caller, "ompi_mpi_comm_world", open)) return;
-    fprintf(stderr,
-            "iogauge recorder: built for %s, which is not this program's MPI; preload the one built for "
-            "that\n",
-            mine);
+    output_say(&recorder_state()->out,
+               "iogauge recorder: built for %s, which is not this program's MPI; preload the one built for "
+               "that\n",
+               mine);
     exit(1);
 }
 

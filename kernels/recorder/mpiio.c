@@ -14,22 +14,26 @@
 /* A handle is a pointer in every MPI with MPI-IO (ROMIO and OMPIO). */
 static record *file_of(MPI_File handle) {
     recorder *the = recorder_state();
-    for (int i = the->mpi_files; i-- > 0;)
+    for (size_t i = the->mpi_files; i-- > 0;)
         if (the->mpi_file[i].handle == handle) return the->mpi_file[i].file;
     return NULL;
 }
 
 static void remember(MPI_File handle, record *r, int processes) {
     recorder *the = recorder_state();
-    if (the->mpi_files == MPI_FILES)
+    mpi_file *larger =
+        memory_list(&the->memory, the->mpi_file, the->mpi_files, &the->mpi_room, sizeof *larger);
+    if (!larger) {
         recorder_partial();
-    else
-        the->mpi_file[the->mpi_files++] = (mpi_file){handle, r, processes};
+        return;
+    }
+    the->mpi_file = larger;
+    larger[the->mpi_files++] = (mpi_file){handle, r, processes};
 }
 
 static mpi_file forget(MPI_File handle) {
     recorder *the = recorder_state();
-    for (int i = the->mpi_files; i-- > 0;) {
+    for (size_t i = the->mpi_files; i-- > 0;) {
         if (the->mpi_file[i].handle != handle) continue;
         mpi_file found = the->mpi_file[i];
         the->mpi_file[i] = the->mpi_file[--the->mpi_files];
@@ -47,9 +51,9 @@ static int processes_of(MPI_Comm comm) {
 EXPORT int PMPI_File_open(MPI_Comm comm, const char *path, int mode, MPI_Info info, MPI_File *handle) {
     NEXT_MPI(MPI_File_open, (MPI_Comm, const char *, int, MPI_Info, MPI_File *));
     double start = recorder_now();
-    recorder_depth++;
+    int depth = recorder_begin(__builtin_frame_address(0));
     int result = next(comm, path, mode, info, handle);
-    recorder_depth--;
+    recorder_depth = depth;
     bool made = mode & MPI_MODE_CREATE;
     posix_path(path_without_prefix(path), AT_FDCWD, !made || mode & MPI_MODE_EXCL,
                made && result == MPI_SUCCESS, start);
@@ -57,7 +61,7 @@ EXPORT int PMPI_File_open(MPI_Comm comm, const char *path, int mode, MPI_Info in
     double end = recorder_now();
     int processes = processes_of(comm);
     recorder_lock();
-    record *r = recorder_on() ? recorder_record(MODULE_MPIIO, path_without_prefix(path)) : NULL;
+    record *r = recorder_goes_on() ? recorder_record(MODULE_MPIIO, path_without_prefix(path)) : NULL;
     if (r) {
         r->counter[processes == 1 ? MPIIO_INDEP_OPENS : MPIIO_COLL_OPENS]++;
         r->counter[MPIIO_MODE] = mode;
@@ -78,12 +82,12 @@ EXPORT int PMPI_File_close(MPI_File *handle) {
     NEXT_MPI(MPI_File_close, (MPI_File *));
     MPI_File old = *handle;
     double start = recorder_now();
-    recorder_depth++;
+    int depth = recorder_begin(__builtin_frame_address(0));
     int result = next(handle);
-    recorder_depth--;
+    recorder_depth = depth;
     if (!recorder_on()) return result;
     recorder_lock();
-    mpi_file closed = recorder_on() ? forget(old) : (mpi_file){0};
+    mpi_file closed = recorder_goes_on() ? forget(old) : (mpi_file){0};
     if (closed.file) {
         double end = recorder_now();
         record_close(closed.file, start, end);
@@ -101,12 +105,12 @@ BOTH_NAMES(MPI_File_close, (MPI_File * handle));
 EXPORT int PMPI_File_sync(MPI_File handle) {
     NEXT_MPI(MPI_File_sync, (MPI_File));
     double start = recorder_now();
-    recorder_depth++;
+    int depth = recorder_begin(__builtin_frame_address(0));
     int result = next(handle);
-    recorder_depth--;
+    recorder_depth = depth;
     if (result != MPI_SUCCESS || !recorder_on()) return result;
     recorder_lock();
-    record *r = recorder_on() ? file_of(handle) : NULL;
+    record *r = recorder_goes_on() ? file_of(handle) : NULL;
     if (r) {
         double end = recorder_now();
         r->counter[MPIIO_SYNCS]++;
@@ -121,7 +125,7 @@ BOTH_NAMES(MPI_File_sync, (MPI_File handle));
 static void viewed(MPI_File handle, MPI_Info info, int result, double start) {
     if (result != MPI_SUCCESS || !recorder_on()) return;
     recorder_lock();
-    record *r = recorder_on() ? file_of(handle) : NULL;
+    record *r = recorder_goes_on() ? file_of(handle) : NULL;
     if (r) {
         r->counter[MPIIO_VIEWS]++;
         if (info != MPI_INFO_NULL) {
@@ -136,15 +140,15 @@ EXPORT int PMPI_File_set_view(MPI_File handle, MPI_Offset at, MPI_Datatype eleme
                               const char *form, MPI_Info info) {
     NEXT_MPI(MPI_File_set_view, (MPI_File, MPI_Offset, MPI_Datatype, MPI_Datatype, const char *, MPI_Info));
     double start = recorder_now();
-    recorder_depth++;
+    int depth = recorder_begin(__builtin_frame_address(0));
     int result = next(handle, at, element, type, form, info);
-    recorder_depth--;
+    recorder_depth = depth;
     viewed(handle, info, result, start);
     if (result == MPI_SUCCESS && recorder_on()) recorder_viewed_as(form);
     if (result == MPI_SUCCESS && recorder_on() && recorder_wants_segments()) {
         view v = view_of(at, element, type);
         recorder_lock();
-        event_view(recorder_on() ? file_of(handle) : NULL, &v, start, recorder_now());
+        event_view(recorder_goes_on() ? file_of(handle) : NULL, &v, start, recorder_now());
         recorder_unlock();
     }
     return result;
@@ -158,7 +162,7 @@ EXPORT int PMPI_File_set_atomicity(MPI_File handle, int flag) {
     int result = next(handle, flag);
     if (result != MPI_SUCCESS || !recorder_on()) return result;
     recorder_lock();
-    record *r = recorder_on() ? file_of(handle) : NULL;
+    record *r = recorder_goes_on() ? file_of(handle) : NULL;
     if (r) event_add(r, EVENT_ATOMIC, flag, 0, start, recorder_now());
     recorder_unlock();
     return result;
@@ -193,7 +197,7 @@ static void moved(const char *call, int direction, int counter, MPI_File handle,
     double end = recorder_now();
     access_info a = {direction, bytes_of(count, type), place_of(handle, at), at, call, start, end};
     recorder_lock();
-    record *r = recorder_on() ? file_of(handle) : NULL;
+    record *r = recorder_goes_on() ? file_of(handle) : NULL;
     if (r) record_access(recorder_state(), r, &a, counter);
     if (r && begun) access_begun(*begun, r, direction);
     recorder_unlock();
@@ -203,7 +207,7 @@ static void ended(int direction, MPI_File handle, int result, double start) {
     if (result != MPI_SUCCESS || recorder_depth || !recorder_on()) return;
     double end = recorder_now();
     recorder_lock();
-    event_add(recorder_on() ? file_of(handle) : NULL, EVENT_WAIT, direction, 0, start, end);
+    event_add(recorder_goes_on() ? file_of(handle) : NULL, EVENT_WAIT, direction, 0, start, end);
     recorder_unlock();
 }
 
@@ -233,9 +237,9 @@ static MPI_Offset no_pointer(MPI_File handle) {
         NEXT_MPI(NAME, (MPI_File, MEMORY, COUNT, MPI_Datatype LAST));                                        \
         MPI_Offset at = POINTER(handle);                                                                     \
         double start = recorder_now();                                                                       \
-        recorder_depth++;                                                                                    \
+        int depth = recorder_begin(__builtin_frame_address(0));                                              \
         int result = next(handle, memory, count, type LAST_ARGUMENT);                                        \
-        recorder_depth--;                                                                                    \
+        recorder_depth = depth;                                                                              \
         moved(#NAME, DIRECTION, COUNTER, handle, at, count, type, result, start, BEGUN);                     \
         return result;                                                                                       \
     }                                                                                                        \
@@ -245,9 +249,9 @@ static MPI_Offset no_pointer(MPI_File handle) {
     EXPORT int P##NAME(MPI_File handle, MPI_Offset at, MEMORY memory, COUNT count, MPI_Datatype type LAST) { \
         NEXT_MPI(NAME, (MPI_File, MPI_Offset, MEMORY, COUNT, MPI_Datatype LAST));                            \
         double start = recorder_now();                                                                       \
-        recorder_depth++;                                                                                    \
+        int depth = recorder_begin(__builtin_frame_address(0));                                              \
         int result = next(handle, at, memory, count, type LAST_ARGUMENT);                                    \
-        recorder_depth--;                                                                                    \
+        recorder_depth = depth;                                                                              \
         moved(#NAME, DIRECTION, COUNTER, handle, at, count, type, result, start, BEGUN);                     \
         return result;                                                                                       \
     }                                                                                                        \
@@ -289,9 +293,9 @@ static MPI_Offset no_pointer(MPI_File handle) {
     EXPORT int P##NAME(MPI_File handle, MEMORY memory, MPI_Status *status) {                                 \
         NEXT_MPI(NAME, (MPI_File, MEMORY, MPI_Status *));                                                    \
         double start = recorder_now();                                                                       \
-        recorder_depth++;                                                                                    \
+        int depth = recorder_begin(__builtin_frame_address(0));                                              \
         int result = next(handle, memory, status);                                                           \
-        recorder_depth--;                                                                                    \
+        recorder_depth = depth;                                                                              \
         ended(DIRECTION, handle, result, start);                                                             \
         return result;                                                                                       \
     }                                                                                                        \

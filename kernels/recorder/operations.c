@@ -45,11 +45,8 @@ EXPORT DIR *opendir(const char *path) {
 WRAP_READDIR(readdir, dirent)
 WRAP_READDIR(readdir64, dirent64)
 
-EXPORT int closedir(DIR *folder) {
-    NEXT(int, closedir, (DIR *));
-    bool ours = in.folder && in.folder == folder;
-    int result = next(folder);
-    if (!ours) return result;
+void recorder_folder_closed(const void *folder) {
+    if (!in.folder || in.folder != folder) return;
     in.folder = NULL;
     recorder_lock();
     recorder *the = recorder_state();
@@ -57,11 +54,10 @@ EXPORT int closedir(DIR *folder) {
     the->entries += in.entries;
     the->folder_seconds += recorder_now() - in.start;
     recorder_unlock();
-    return result;
 }
 
-void recorder_write_operations(const recorder *the) {
-    char path[RECORDER_PATH];
+void recorder_write_operations(recorder *the) {
+    output *out = &the->out;
     int64_t calls[OPERATIONS] = {0}, files[OPERATIONS] = {0}, all = the->folders;
     for (const record *r = the->all; r; r = r->all)
         for (int i = 0; i < OPERATIONS; i++) {
@@ -70,13 +66,11 @@ void recorder_write_operations(const recorder *the) {
             all += r->called[i];
         }
     if (!all) return;
-    snprintf(path, sizeof path, "%s/operations-%06d-%d", the->folder, the->rank, (int)the->pid);
-    FILE *out = fopen(path, "w");
-    for (int i = 0; out && i < OPERATIONS; i++)
-        fprintf(out, "%s %" PRId64 " %" PRId64 " %.9f\n", operation_name[i], calls[i], files[i],
-                the->operation_seconds[i]);
-    if (out)
-        fprintf(out, "readdir %" PRId64 " %" PRId64 " %.9f\n", the->folders, the->entries,
-                the->folder_seconds);
-    if (!out || fclose(out)) fprintf(stderr, "iogauge recorder: %s cannot be written\n", path);
+    output_begin(out, "operations", "");
+    for (int i = 0; i < OPERATIONS; i++)
+        output_print(out, "%s %" PRId64 " %" PRId64 " %.9f\n", operation_name[i], calls[i], files[i],
+                     the->operation_seconds[i]);
+    output_print(out, "readdir %" PRId64 " %" PRId64 " %.9f\n", the->folders, the->entries,
+                 the->folder_seconds);
+    output_end(out);
 }

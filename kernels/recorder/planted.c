@@ -86,19 +86,17 @@ void recorder_flip(record *file) {
     if (done && put(fd, &byte, 1, at) == 1)
         file->changes++;
     else
-        fprintf(stderr, "iogauge recorder: no bit of %s could be changed\n", path);
+        output_say(&recorder_state()->out, "iogauge recorder: no bit of %s could be changed\n", path);
     if (fd >= 0) end(fd);
 }
 
-void recorder_write_planted(const recorder *the) {
-    char path[RECORDER_PATH];
+void recorder_write_planted(recorder *the) {
     if (!the->plantings) return;
-    snprintf(path, sizeof path, "%s/planted-%06d-%d", the->folder, the->rank, (int)the->pid);
-    FILE *out = fopen(path, "w");
-    for (uint64_t i = 0; out && i < the->plantings; i++) {
+    output_begin(&the->out, "planted", "");
+    for (uint64_t i = 0; i < the->plantings; i++) {
         const planting *p = &the->planting[i];
-        fprintf(out, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", i, p->bytes, p->planted,
-                p->noticed);
+        output_print(&the->out, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", i, p->bytes, p->planted,
+                     p->noticed);
     }
-    if (!out || fclose(out)) fprintf(stderr, "iogauge recorder: %s cannot be written\n", path);
+    output_end(&the->out);
 }

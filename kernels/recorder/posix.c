@@ -4,9 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "paths.h"
@@ -17,35 +18,75 @@ description *posix_description(int fd) {
     return fd >= 0 && fd < DESCRIPTORS ? recorder_state()->descriptor[fd] : NULL;
 }
 
+static description *new_description(void) {
+    recorder *the = recorder_state();
+    description *d = the->spare;
+    if (!d) return memory_larger(&the->memory, NULL, 0, sizeof *d);
+    the->spare = d->spare;
+    return d;
+}
+
+static void closed(description *d) {
+    recorder *the = recorder_state();
+    recorder_storage_closed(d);
+    if (d->wrote) recorder_flip(d->file);
+    d->spare = the->spare;
+    the->spare = d;
+}
+
+static void forget(int fd) {
+    description *d = posix_description(fd);
+    if (!d) return;
+    recorder_state()->descriptor[fd] = NULL;
+    atomic_store(&recorder_state()->unread[fd], false);
+    if (!--d->descriptors) closed(d);
+}
+
 static void attach(int fd, description *d) {
     if (fd < 0 || fd >= DESCRIPTORS) {
         recorder_partial();
         return;
     }
-    posix_forget(fd);
+    forget(fd);
     recorder_state()->descriptor[fd] = d;
     atomic_store(&recorder_state()->unread[fd], !d->reads);
     d->descriptors++;
 }
 
-void posix_forget(int fd) {
+/* The child of a vfork() has its parent's memory, but its own descriptors. */
+static bool is_borrowed(void) { return recorder_state()->pid != getpid(); }
+
+record *posix_closing(int fd) {
+    if (!recorder_on() || is_borrowed()) return NULL;
+    recorder_lock();
     description *d = posix_description(fd);
-    if (!d) return;
-    recorder_state()->descriptor[fd] = NULL;
-    atomic_store(&recorder_state()->unread[fd], false);
-    if (--d->descriptors) return;
-    recorder_storage_closed(d);
-    if (d->wrote) recorder_flip(d->file);
-    free(d);
+    record *file = d ? d->file : NULL;
+    if (recorder_goes_on()) forget(fd);
+    recorder_unlock();
+    return file;
 }
 
-/* Asks the kernel, by a call that is not recorded. */
+void posix_closed(record *file, double start) {
+    if (!file || !recorder_on()) return;
+    recorder_lock();
+    if (recorder_goes_on()) {
+        file->last_byte[RECORD_READ] = file->last_byte[RECORD_WRITE] = 0;
+        if (file->locked) event_add(file, EVENT_UNLOCK, 0, 0, start, start); /* a close ends locks */
+        record_close(file, start, recorder_now());
+    }
+    recorder_unlock();
+}
+
+/* Asks the kernel, by a call that is not recorded and needs not be looked up: the lock may be held. */
 static int64_t ask_offset(int fd) {
-    NEXT(off_t, lseek, (int, off_t, int));
     int code = errno;
-    int64_t at = next(fd, 0, SEEK_CUR);
+    int64_t at = syscall(SYS_lseek, fd, 0L, SEEK_CUR);
     errno = code;
     return at;
+}
+
+void posix_missed(int fd) {
+    if (recorder_holds && posix_description(fd)) recorder_partial();
 }
 
 /* The offset at which an access without an explicit one began; advances the descriptor. Asks the kernel only
@@ -69,7 +110,7 @@ void posix_first_read(int fd) {
     recorder_lock_for_access();
     description *d = posix_description(fd);
     atomic_store(&the->unread[fd], false);
-    if (d && recorder_on()) recorder_storage_reads(d);
+    if (d && recorder_goes_on()) recorder_storage_reads(d);
     recorder_unlock();
     errno = code;
 }
@@ -79,7 +120,7 @@ static void passed(int direction, moment start, moment end) {
     io_clock *clock = &recorder_state()->clock;
     recorder_lock();
     clock_read(clock);
-    if (recorder_on())
+    if (recorder_goes_on())
         event_message(direction == RECORD_READ ? MESSAGE_IN : MESSAGE_OUT, NULL, clock_seconds(clock, start),
                       clock_seconds(clock, end));
     recorder_unlock();
@@ -92,14 +133,14 @@ void posix_moved(const char *call, int direction, int fd, int64_t offset, const 
     recorder_lock_for_access();
     description *d = posix_description(fd);
     bool stream = d && d->stream;
-    if (d && !stream && recorder_on()) {
+    if (d && !stream && recorder_goes_on()) {
         int64_t place = offset == HERE ? step(d, fd, result) : offset;
         recorder_wait(&(waiting){d->file, call, start, end, result, place, offset, direction});
         if ((uintptr_t)memory % MEMORY_ALIGNMENT) d->file->counter[POSIX_MEM_NOT_ALIGNED]++;
         if (direction == RECORD_WRITE && result) d->wrote = d->file->unflushed = true;
     }
     recorder_unlock();
-    if (stream) passed(direction, start, end);
+    if (stream && recorder_wants_segments()) passed(direction, start, end);
 }
 
 void posix_path(const char *path, int folder, bool looked, bool changed, double start) {
@@ -109,10 +150,25 @@ void posix_path(const char *path, int folder, bool looked, bool changed, double 
     double end = recorder_now();
     path = path_at(folder, path, joined);
     recorder_lock();
-    if (looked && recorder_on()) event_path(EVENT_LOOKED, path, start, end);
-    if (changed && recorder_on()) event_path(EVENT_CHANGED, path, start, end);
+    if (looked && recorder_goes_on()) event_path(EVENT_LOOKED, path, start, end);
+    if (changed && recorder_goes_on()) event_path(EVENT_CHANGED, path, start, end);
     recorder_unlock();
     errno = code;
+}
+
+/* A file without a name, in this folder, has a number. */
+static const char *unnamed(int fd, const char *folder, char joined[RECORDER_PATH]) {
+    char link[64], target[RECORDER_PATH];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, target, sizeof target - 1);
+    target[n > 0 ? n : 0] = 0;
+    char *tail = strrchr(target, '/'), *end = tail ? strstr(tail, " (deleted)") : NULL;
+    size_t length = strlen(folder);
+    if (end) *end = 0;
+    if (!tail || length + strlen(tail) >= RECORDER_PATH) return folder;
+    if (folder != joined) memcpy(joined, folder, length);
+    strcpy(joined + length, tail);
+    return joined;
 }
 
 /* Asks the kernel, which is slow on a parallel file system. Without the lock: fstat() is recorded, too. */
@@ -123,26 +179,27 @@ static bool is_full(int fd) {
 
 void posix_opened(const char *path, int folder, int flags, int mode, int fd, double start) {
     posix_path(path, folder, !(flags & O_CREAT) || flags & O_EXCL, flags & O_CREAT && fd >= 0, start);
-    if (fd < 0 || !recorder_on()) return;
+    if (fd >= 0 && recorder_holds) recorder_partial(); /* as posix_missed() */
+    if (fd < 0 || !recorder_on() || is_borrowed()) return;
     int code = errno;
     char joined[RECORDER_PATH];
     double end = recorder_now();
     bool full = false;
     path = path_at(folder, path, joined);
-    bool stream = recorder_wants_segments() && ask_offset(fd) < 0; /* without the lock, as dlsym() has one */
+    if ((flags & O_TMPFILE) == O_TMPFILE) path = unnamed(fd, path, joined);
     recorder_lock();
-    if (recorder_on()) posix_forget(fd); /* closed by a call that was not intercepted */
-    record *r = recorder_on() ? recorder_record(MODULE_POSIX, path) : NULL;
+    if (recorder_goes_on()) forget(fd); /* closed by a call that was not intercepted */
+    record *r = recorder_goes_on() ? recorder_record(MODULE_POSIX, path) : NULL;
     if (r && flags & O_CREAT && !(flags & (O_EXCL | O_TRUNC))) {
         recorder_unlock();
         full = is_full(fd);
         recorder_lock();
     }
-    description *d = r && recorder_on() ? calloc(1, sizeof *d) : NULL;
+    description *d = r && recorder_goes_on() ? new_description() : NULL;
     if (d) {
         *d = (description){.file = r,
                            .append = flags & O_APPEND,
-                           .stream = stream,
+                           .stream = ask_offset(fd) < 0,
                            .forks = recorder_state()->shared_offsets};
         if (mode) r->counter[POSIX_MODE] = mode;
         r->counter[POSIX_OPENS]++;
@@ -153,21 +210,18 @@ void posix_opened(const char *path, int folder, int flags, int mode, int fd, dou
         if (flags & O_CREAT) r->created = true;
         recorder_storage_opened(d, flags, full);
         attach(fd, d);
-        if (!d->descriptors) {
-            recorder_storage_closed(d);
-            free(d);
-        }
+        if (!d->descriptors) closed(d);
     }
     recorder_unlock();
     errno = code;
 }
 
 void posix_duplicated(int fd, int copy, double start) {
-    if (copy < 0 || !recorder_on()) return;
+    if (copy < 0 || !recorder_on() || is_borrowed()) return;
     recorder_lock();
     description *d = posix_description(fd);
-    if (fd != copy && !d) posix_forget(copy);
-    if (fd != copy && d && recorder_on()) {
+    if (fd != copy && !d) forget(copy);
+    if (fd != copy && d && recorder_goes_on()) {
         d->file->counter[POSIX_OPENS]++;
         d->file->counter[POSIX_DUPS]++;
         record_open(d->file, start, recorder_now());
@@ -181,7 +235,7 @@ void posix_counted(int fd, int counter, double start) {
     double end = recorder_now();
     recorder_lock();
     description *d = posix_description(fd);
-    if (d && recorder_on()) {
+    if (d && recorder_goes_on()) {
         record *r = d->file;
         bool flush = counter == POSIX_FSYNCS || counter == POSIX_FDSYNCS;
         r->counter[counter]++;

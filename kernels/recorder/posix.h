@@ -15,13 +15,18 @@ enum { HERE = -1 }; /* instead of an offset: the descriptor's current one */
 
 /* With the lock held. */
 description *posix_description(int fd);
-void posix_forget(int fd);
 
 /* Each takes the lock. `result` is the call's; failed calls are not counted. */
 void posix_moved(const char *call, int direction, int fd, int64_t offset, const void *memory, ssize_t result,
                  moment start);
+/* In a signal's handler that interrupted this thread while it held the lock: a call is not counted. */
+void posix_missed(int fd);
 /* Before a read. */
 void posix_first_read(int fd);
+/* Before a descriptor is closed, as another thread may get its number then; NULL if it is not recorded. */
+record *posix_closing(int fd);
+/* And afterwards. */
+void posix_closed(record *file, double start);
 void posix_opened(const char *path, int folder, int flags, int mode, int fd, double start);
 /* Calls by which processes may wait for each other: a path was looked up, a path changed. */
 void posix_path(const char *path, int folder, bool looked, bool changed, double start);

@@ -45,7 +45,10 @@ static const void *first(const struct iovec *v, int n) { return n > 0 ? v[0].iov
 #define WRAP(NAME, DIRECTION, PARAMETERS, ARGUMENTS, OFFSET, MEMORY)                                         \
     EXPORT ssize_t NAME PARAMETERS {                                                                         \
         NEXT(ssize_t, NAME, PARAMETERS);                                                                     \
-        if (!recorder_on()) return next ARGUMENTS;                                                           \
+        if (!recorder_on()) {                                                                                \
+            posix_missed(fd);                                                                                \
+            return next ARGUMENTS;                                                                           \
+        }                                                                                                    \
         if (DIRECTION == RECORD_READ) posix_first_read(fd);                                                  \
         moment start = recorder_moment();                                                                    \
         ssize_t result = next ARGUMENTS;                                                                     \

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls that open, close, or name a file or a descriptor, in tables. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +15,12 @@
 #include "paths.h"
 #include "posix.h"
 
-struct statx; /* since glibc 2.28 */
+struct statx;               /* since glibc 2.28 */
+#ifndef CLOSE_RANGE_CLOEXEC /* since glibc 2.34 */
+#define CLOSE_RANGE_CLOEXEC 4
+#endif
+int close_range(unsigned, unsigned, int);
+void closefrom(int);
 int __open_2(const char *, int);
 int __open64_2(const char *, int);
 int __openat_2(int, const char *, int);
@@ -74,26 +81,46 @@ OPENS(WRAP_OPEN)
     }
 OTHER_OPENS(WRAP_OTHER_OPEN)
 
-/* Forgets the descriptor before the call: afterwards another thread may get the same number. */
-EXPORT int close(int fd) {
-    NEXT(int, close, (int));
-    if (!recorder_on()) return next(fd);
-    double start = recorder_now();
-    recorder_lock();
-    description *d = posix_description(fd);
-    record *file = d ? d->file : NULL;
-    if (recorder_on()) posix_forget(fd);
-    recorder_unlock();
-    int result = next(fd);
-    if (!file) return result;
-    recorder_lock();
-    if (recorder_on()) {
-        file->last_byte[RECORD_READ] = file->last_byte[RECORD_WRITE] = 0;
-        if (file->locked) event_add(file, EVENT_UNLOCK, 0, 0, start, start); /* a close ends locks */
-        record_close(file, start, recorder_now());
+/* The C library takes NULL, though its header says no. */
+static int number_of(DIR *folder) { return folder ? dirfd(folder) : -1; }
+
+/* X(name, parameters, arguments, descriptor, afterwards): stdio and folders close one inside the C library */
+#define CLOSES(X)                                                                                            \
+    X(close, (int fd), (fd), fd, )                                                                           \
+    X(fclose, (FILE * file), (file), fileno(file), )                                                         \
+    X(closedir, (DIR * folder), (folder), number_of(folder), recorder_folder_closed(folder))
+
+#define WRAP_CLOSE(NAME, PARAMETERS, ARGUMENTS, DESCRIPTOR, AFTERWARDS)                                      \
+    EXPORT int NAME PARAMETERS {                                                                             \
+        NEXT(int, NAME, PARAMETERS);                                                                         \
+        int of = DESCRIPTOR;                                                                                 \
+        posix_missed(of);                                                                                    \
+        if (!recorder_on()) return next ARGUMENTS;                                                           \
+        double start = recorder_now();                                                                       \
+        record *closed = posix_closing(of);                                                                  \
+        int result = next ARGUMENTS;                                                                         \
+        posix_closed(closed, start);                                                                         \
+        AFTERWARDS;                                                                                          \
+        return result;                                                                                       \
     }
-    recorder_unlock();
-    return result;
+CLOSES(WRAP_CLOSE)
+
+static void all_closed(unsigned first, unsigned last) {
+    double start = recorder_now();
+    for (unsigned fd = first; fd <= last && fd < DESCRIPTORS; fd++)
+        if (recorder_on() && recorder_state()->descriptor[fd]) posix_closed(posix_closing((int)fd), start);
+}
+
+EXPORT int close_range(unsigned first, unsigned last, int flags) {
+    NEXT(int, close_range, (unsigned, unsigned, int));
+    if (!(flags & CLOSE_RANGE_CLOEXEC)) all_closed(first, last);
+    return next(first, last, flags);
+}
+
+EXPORT void closefrom(int first) {
+    NEXT(void, closefrom, (int));
+    all_closed(first < 0 ? 0 : (unsigned)first, UINT_MAX);
+    next(first);
 }
 
 #define WRAP_DUP(NAME, PARAMETERS, ARGUMENTS)                                                                \
@@ -113,7 +140,7 @@ static void posix_locked(int fd, int kind, int64_t from, int64_t length, double 
     double end = recorder_now();
     recorder_lock();
     description *d = posix_description(fd);
-    if (d && recorder_on()) {
+    if (d && recorder_goes_on()) {
         d->file->locked = true;
         if (length == WHOLE_FILE && d->file->nfs) length = 0;
         event_add(d->file, kind, from, length, start, end);
@@ -205,7 +232,7 @@ static void looked_at(const char *path, int result, double start) {
     posix_path(path, AT_FDCWD, true, false, start);
     if (result || !recorder_on()) return;
     recorder_lock();
-    record *r = recorder_on() ? recorder_record(MODULE_POSIX, path) : NULL;
+    record *r = recorder_goes_on() ? recorder_record(MODULE_POSIX, path) : NULL;
     if (r) {
         double end = recorder_now();
         r->counter[POSIX_STATS]++;
@@ -238,7 +265,7 @@ STATS(WRAP_STAT)
 
 static void renamed(const char *from, const char *to, double start) {
     recorder_lock();
-    record *old = recorder_on() ? recorder_known(MODULE_POSIX, from) : NULL;
+    record *old = recorder_goes_on() ? recorder_known(MODULE_POSIX, from) : NULL;
     record *now = old ? recorder_record(MODULE_POSIX, to) : NULL;
     if (old) {
         old->counter[POSIX_RENAME_SOURCES]++;
@@ -281,7 +308,7 @@ EXPORT int unlink(const char *path) {
     if (result || !recorder_on()) return result;
     double end = recorder_now();
     recorder_lock();
-    record *r = recorder_on() ? recorder_known(MODULE_POSIX, path) : NULL;
+    record *r = recorder_goes_on() ? recorder_known(MODULE_POSIX, path) : NULL;
     if (r) {
         r->created = false;
         recorder_operation(r, OPERATION_REMOVE, end - start);

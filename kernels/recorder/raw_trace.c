@@ -2,7 +2,6 @@
 /* Writes the trace once, after recording has ended, so that it is not recorded itself. */
 #include "raw_trace.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,9 +21,7 @@ static uint32_t count_records(const recorder *from) {
 }
 
 static void read_command(char *command, size_t size) {
-    FILE *in = fopen("/proc/self/cmdline", "r");
-    size_t used = in ? fread(command, 1, size - 1, in) : 0;
-    if (in) fclose(in);
+    size_t used = output_read("/proc/self/cmdline", command, size);
     for (size_t i = 0; i + 1 < used; i++)
         if (!command[i]) command[i] = ' ';
 }
@@ -59,9 +56,9 @@ static trace_header header_of(const recorder *from) {
     return h;
 }
 
-static void put(FILE *out, const void *data, size_t size, size_t n) { fwrite(data, size, n, out); }
+static void put(output *out, const void *data, size_t size, size_t n) { output_put(out, data, size * n); }
 
-static void put_common(FILE *out, const common_values *v) {
+static void put_common(output *out, const common_values *v) {
     for (int i = 0; i < v->used; i++) {
         put(out, &v->value[i], sizeof v->value[i], 1);
         put(out, &v->count[i], sizeof v->count[i], 1);
@@ -82,7 +79,7 @@ static uint32_t number_of(call_names *names, const char *call) {
     return (uint32_t)names->used++;
 }
 
-static void put_marks(FILE *out, const segments *list, call_names *names) {
+static void put_marks(output *out, const segments *list, call_names *names) {
     for (size_t i = 0; i < list->used; i++) {
         const segment_mark *m = &list->mark[i];
         trace_mark mark = {m->at, m->sequence, number_of(names, m->call)};
@@ -90,7 +87,7 @@ static void put_marks(FILE *out, const segments *list, call_names *names) {
     }
 }
 
-static void put_events(FILE *out, const recorder *from, const call_names *names) {
+static void put_events(output *out, const recorder *from, const call_names *names) {
     put(out, &names->used, sizeof names->used, 1);
     for (uint64_t i = 0; i < names->used; i++) {
         char name[NAME_ROOM] = {0};
@@ -110,7 +107,7 @@ static void put_events(FILE *out, const recorder *from, const call_names *names)
     }
 }
 
-static void put_shapes(FILE *out, const recorder *from) {
+static void put_shapes(output *out, const recorder *from) {
     uint64_t used = from->shapes.used;
     put(out, &used, sizeof used, 1);
     for (size_t i = 0; i < used; i++) {
@@ -120,7 +117,7 @@ static void put_shapes(FILE *out, const recorder *from) {
     }
 }
 
-static void put_record(FILE *out, const record *r, call_names *names) {
+static void put_record(output *out, const record *r, call_names *names) {
     trace_record head = {
         .id = record_id(r->path),
         .segments = {r->trace[RECORD_READ].used, r->trace[RECORD_WRITE].used},
@@ -139,29 +136,20 @@ static void put_record(FILE *out, const record *r, call_names *names) {
     for (int d = 0; d < DIRECTIONS; d++) put_marks(out, &r->trace[d], names);
 }
 
-/* A reader must never see a partial trace: the file is renamed at the end. */
-void trace_write(const recorder *from) {
-    char path[RECORDER_PATH], part[RECORDER_PATH + 8];
-    snprintf(path, sizeof path, "%s/process-%06d-%d.trace", from->folder, from->rank, (int)from->pid);
-    snprintf(part, sizeof part, "%s.part", path);
-    FILE *out = fopen(part, "wb");
+bool trace_write(recorder *from) {
+    output *out = &from->out;
     trace_header header = header_of(from);
-    if (out) {
-        put(out, &header, sizeof header, 1);
-        for (int m = 0; m < MODULES; m++) {
-            uint64_t id = record_id(heatmap_name[m]);
-            put(out, &id, sizeof id, 1);
-            put(out, &from->heat[m], sizeof from->heat[m], 1);
-        }
-        call_names names = {.used = 0};
-        for (const record *r = from->all; r; r = r->all) put_record(out, r, &names);
-        put_events(out, from, &names);
-        put_shapes(out, from);
-        put(out, TRACE_END, 1, strlen(TRACE_END));
+    output_begin(out, "process", ".trace");
+    put(out, &header, sizeof header, 1);
+    for (int m = 0; m < MODULES; m++) {
+        uint64_t id = record_id(heatmap_name[m]);
+        put(out, &id, sizeof id, 1);
+        put(out, &from->heat[m], sizeof from->heat[m], 1);
     }
-    bool failed = !out || ferror(out);
-    if (out && fclose(out)) failed = true;
-    if (failed || rename(part, path))
-        fprintf(stderr, "iogauge recorder: process %d on %s: no trace in %s: %s\n", from->rank, header.host,
-                path, strerror(errno));
+    call_names names = {.used = 0};
+    for (const record *r = from->all; r; r = r->all) put_record(out, r, &names);
+    put_events(out, from, &names);
+    put_shapes(out, from);
+    put(out, TRACE_END, 1, strlen(TRACE_END));
+    return output_end(out);
 }

@@ -41,6 +41,7 @@ typedef struct {
     uint32_t sequence, call; /* call: index of its name */
 } trace_mark;
 
-void trace_write(const recorder *from);
+/* False if it could not. */
+bool trace_write(recorder *from);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Counts each access like the Darshan runtime, so that the counters agree. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "state.h"
@@ -127,9 +126,13 @@ static void keep_segment(recorder *the, segments *list, const access_info *a) {
     if (list->used == list->room) {
         size_t room = list->room ? 2 * list->room : 64;
         bool more = the->segments < the->most_segments;
-        segment *larger = more ? realloc(list->entry, room * sizeof *larger) : NULL;
+        segment *larger = more ? memory_larger(&the->memory, list->entry, list->room * sizeof *larger,
+                                               room * sizeof *larger)
+                               : NULL;
         if (larger) list->entry = larger;
-        segment_mark *marks = larger ? realloc(list->mark, room * sizeof *marks) : NULL;
+        segment_mark *marks =
+            larger ? memory_larger(&the->memory, list->mark, list->room * sizeof *marks, room * sizeof *marks)
+                   : NULL;
         if (!marks) {
             the->partial = true;
             return;

@@ -15,23 +15,42 @@
 #include "paths.h"
 #include "state.h"
 
-_Thread_local int recorder_depth;
+_Thread_local int recorder_depth, recorder_holds;
+/* Of the outermost call. */
+static _Thread_local const char *outermost;
+
+#define MOST_LIBRARIES 512
 
 static recorder the;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 recorder_switches recorder_switch;
 
-/* The library with this address. */
-static const void *library_of(const void *address) {
-    Dl_info found;
-    return dladdr(address, &found) ? found.dli_fbase : NULL;
+static int let_go(void *library) {
+    static int (*next)(void *);
+    if (!next) next = (int (*)(void *))dlsym(RTLD_NEXT, "dlclose");
+    return next(library);
 }
 
+/* Then another library may come to the same place. */
+EXPORT int dlclose(void *library) {
+    int result = let_go(library);
+    atomic_fetch_add(&the.unloaded, 1);
+    return result;
+}
+
+/* The library with this address. */
+static const struct link_map *library_of(const void *address) {
+    Dl_info unused;
+    struct link_map *found = NULL;
+    return dladdr1(address, &unused, (void **)&found, RTLD_DL_LINKMAP) ? found : NULL;
+}
+
+/* The first is the program. */
 static struct link_map *all_libraries(void) {
     struct link_map *first = NULL;
     void *self = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
     if (self) dlinfo(self, RTLD_DI_LINKMAP, &first);
-    if (self) dlclose(self);
+    if (self) let_go(self);
     return first;
 }
 
@@ -39,7 +58,7 @@ static struct link_map *all_libraries(void) {
 static void *in_library(const char *path, const char *name) {
     void *handle = *path ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
     void *found = handle ? dlsym(handle, name) : NULL;
-    if (handle) dlclose(handle);
+    if (handle) let_go(handle);
     return found && library_of(found) != library_of(&the) ? found : NULL;
 }
 
@@ -59,25 +78,37 @@ void *recorder_beside(const void *function, const char *name) {
     if (dladdr(function, &library)) handle = dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
     if (!handle) handle = dlopen(NULL, RTLD_LAZY); /* the program itself */
     void *found = handle ? dlsym(handle, name) : NULL;
-    if (handle) dlclose(handle);
+    if (handle) let_go(handle);
     return found;
 }
 
-/* The function of this name in the libraries that the caller's library, or the program itself, was linked
- * with. */
-static void *called_from(const void *caller, const char *name) {
-    Dl_info unused;
-    struct link_map *library = NULL;
-    void *found = NULL;
+/* Adds the libraries that one was linked with to `all`; how many these are then. */
+static int add_needed(const struct link_map *of, const struct link_map *all[MOST_LIBRARIES], int n) {
     const char *names = NULL;
-    if (!dladdr1(caller, &unused, (void **)&library, RTLD_DL_LINKMAP)) return NULL;
-    if ((found = in_library(library->l_name, name))) return found;
-    for (const ElfW(Dyn) *d = library->l_ld; d->d_tag != DT_NULL; d++)
+    for (const ElfW(Dyn) *d = of->l_ld; d->d_tag != DT_NULL; d++)
         if (d->d_tag == DT_STRTAB)
-            names = (const char *)(d->d_un.d_ptr + (d->d_un.d_ptr < library->l_addr ? library->l_addr : 0));
-    for (const ElfW(Dyn) *d = library->l_ld; names && d->d_tag != DT_NULL && !found; d++)
-        if (d->d_tag == DT_NEEDED) found = in_library(names + d->d_un.d_val, name);
-    return found;
+            names = (const char *)(d->d_un.d_ptr + (d->d_un.d_ptr < of->l_addr ? of->l_addr : 0));
+    for (const ElfW(Dyn) *d = of->l_ld; names && d->d_tag != DT_NULL && n < MOST_LIBRARIES; d++) {
+        void *handle = d->d_tag == DT_NEEDED ? dlopen(names + d->d_un.d_val, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+        int i = 0;
+        if (!handle || dlinfo(handle, RTLD_DI_LINKMAP, &all[n])) continue;
+        let_go(handle);
+        while (all[i] != all[n]) i++;
+        n += i == n;
+    }
+    return n;
+}
+
+/* The function of this name that code linked like `from`, the program or a library, would call: breadth
+ * first, as the linker does. */
+static void *called_by(const struct link_map *from, const char *name) {
+    const struct link_map *all[MOST_LIBRARIES] = {from};
+    for (int i = 0, n = !!from; i < n; i++) {
+        void *found = in_library(all[i]->l_name, name);
+        if (found && library_of(found) == all[i]) return found;
+        n = add_needed(all[i], all, n);
+    }
+    return NULL;
 }
 
 void *recorder_next(const char *name) {
@@ -85,7 +116,7 @@ void *recorder_next(const char *name) {
     /* Some libraries lack one of the two names: MPICH 5.0.2 with the standard ABI has no PMPI_File_close. */
     if (!next && *name == 'P') next = find_next(name + 1);
     if (next) return next;
-    fprintf(stderr, "iogauge recorder: the library's own %s was not found\n", name);
+    output_say(&the.out, "iogauge recorder: the library's own %s was not found\n", name);
     abort();
 }
 
@@ -100,14 +131,17 @@ void *recorder_next_of(const void *caller, const char *name) {
 
 bool recorder_takes_mpi(const void *caller, const char *other, bool there) {
     Dl_info library;
-    const void *own = called_from(caller, "PMPI_Init"), *init = own ? own : recorder_next("PMPI_Init");
+    const void *own = called_by(all_libraries(), "PMPI_Init");
+    if (!own) own = called_by(library_of(caller), "PMPI_Init");
+    const void *init = own ? own : recorder_next("PMPI_Init");
     bool right = (recorder_beside(init, other) != NULL) == there, all = right;
     for (struct link_map *l = all_libraries(); l && all; l = l->l_next) {
         const void *some = in_library(l->l_name, "PMPI_Init");
         all = !some || (recorder_beside(some, other) != NULL) == there;
     }
-    if (all || !own || !right) return all;
-    if (dladdr(own, &library)) the.mpi_library = dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    bool sure = own || !called_by(library_of(&the), "PMPI_Init"); /* the next one may be this library's */
+    if (all || !sure || !right) return all;
+    if (dladdr(init, &library)) the.mpi_library = dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
     return true;
 }
 
@@ -127,19 +161,30 @@ static void count_waiting(void) {
     the.waits = 0;
 }
 
-void recorder_lock(void) {
-    pthread_mutex_lock(&lock);
-    count_waiting();
+void recorder_lock_for_access(void) {
+    if (!recorder_holds++) pthread_mutex_lock(&lock);
 }
 
-void recorder_lock_for_access(void) { pthread_mutex_lock(&lock); }
+void recorder_lock(void) {
+    recorder_lock_for_access();
+    if (recorder_holds == 1) count_waiting();
+}
 
 void recorder_wait(const waiting *access) {
     the.wait[the.waits++] = *access;
     if (the.waits == WAITING || access->end - the.clock.now.at > LONGEST_WAIT) count_waiting();
 }
 
-void recorder_unlock(void) { pthread_mutex_unlock(&lock); }
+void recorder_unlock(void) {
+    if (recorder_holds == 1) pthread_mutex_unlock(&lock);
+    recorder_holds--;
+}
+
+int recorder_begin(const void *frame) {
+    if ((const char *)frame >= outermost) recorder_depth = 0;
+    if (!recorder_depth) outermost = frame;
+    return recorder_depth++;
+}
 
 void recorder_partial(void) { the.partial = true; }
 
@@ -178,14 +223,13 @@ record *recorder_record(int module, const char *path) {
     if (!path_wanted(the.include, clean)) return NULL;
     record *r = find(module, clean);
     if (r) return r;
-    r = calloc(1, sizeof *r);
-    char *copy = strdup(clean);
+    r = memory_larger(&the.memory, NULL, 0, sizeof *r);
+    char *copy = memory_larger(&the.memory, NULL, 0, strlen(clean) + 1);
     if (!r || !copy) {
-        free(r);
-        free(copy);
         recorder_partial();
         return NULL;
     }
+    strcpy(copy, clean);
     record **bucket = &the.bucket[record_id(clean) % RECORD_BUCKETS];
     *r = (record){.next = *bucket,
                   .all = the.all,
@@ -202,16 +246,12 @@ record *recorder_record(int module, const char *path) {
 }
 
 void recorder_aio_add(const void *what, moment start) {
-    if (the.aio_used == the.aio_room) {
-        size_t room = the.aio_room ? 2 * the.aio_room : 64;
-        pending *larger = realloc(the.aio, room * sizeof *larger);
-        if (!larger) {
-            recorder_partial();
-            return;
-        }
-        the.aio = larger;
-        the.aio_room = room;
+    pending *larger = memory_list(&the.memory, the.aio, the.aio_used, &the.aio_room, sizeof *larger);
+    if (!larger) {
+        recorder_partial();
+        return;
     }
+    the.aio = larger;
     the.aio[the.aio_used++] = (pending){what, start};
 }
 

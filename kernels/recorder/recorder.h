@@ -5,8 +5,8 @@
  *
  * An interposed library has no caller that could pass it a context, so this is the only place in the kernels
  * with a static object (recorder.c); all other code gets it by pointer. From the bottom: clock.c, paths.c and
- * record.c (counting); recorder.c; events.c, posix.c and mpi_view.c; raw_trace.c and recording.c (start and
- * end); the wrappers. */
+ * record.c (counting); recorder.c, memory.c and output.c; events.c, posix.c and mpi_view.c; raw_trace.c and
+ * recording.c (start and end); the wrappers. */
 #ifndef RECORDER_H
 #define RECORDER_H
 
@@ -106,10 +106,17 @@ typedef struct {
 } recorder_switches;
 extern recorder_switches recorder_switch __attribute__((visibility("hidden")));
 
+/* How often this thread holds the lock: once more in a signal's handler that interrupted it. */
+extern _Thread_local int recorder_holds __attribute__((tls_model("initial-exec")));
+
 /* Is recording on? Not before the library's constructor has run, after the trace is written, or without a
- * directory for it. */
+ * directory for it. Nor in a handler that interrupted this thread while it held the lock. */
 static inline bool recorder_on(void) {
-    return atomic_load_explicit(&recorder_switch.on, memory_order_relaxed);
+    return atomic_load_explicit(&recorder_switch.on, memory_order_relaxed) && !recorder_holds;
+}
+/* The same, with the lock held: it may have ended before this thread got it. */
+static inline bool recorder_goes_on(void) {
+    return atomic_load_explicit(&recorder_switch.on, memory_order_relaxed) && recorder_holds == 1;
 }
 /* The cheapest time stamp for the start or end of an access. */
 static inline moment recorder_moment(void) { return clock_moment(recorder_switch.ticks); }
@@ -151,12 +158,16 @@ void *recorder_next_of(const void *caller, const char *name);
 /* A name in the library of a function, or in one that it needs. */
 void *recorder_beside(const void *function, const char *name);
 /* Is the MPI that `caller` calls the one that (`there`, or not) has the name `other`, too? If others are
- * loaded beside it, the caller must be linked with it; from then on its functions are called. */
+ * loaded beside it, it is the one that the program, or else the caller, is linked with; from then on its
+ * functions are called. */
 bool recorder_takes_mpi(const void *caller, const char *other, bool there);
 
 /* Nesting of wrapped calls in a thread: calls that a library makes inside a counted one are not counted. From
  * RECORDER_ASKS on, nothing is: this asks the library. */
 #define RECORDER_ASKS 65536
 extern _Thread_local int recorder_depth __attribute__((tls_model("initial-exec")));
+/* A call begins, in this frame; returns the depth to set when it ends. A call that longjmp() or an exception
+ * of C++ has left is none any more. */
+int recorder_begin(const void *frame);
 
 #endif

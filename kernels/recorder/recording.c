@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Starts and ends the recording, and handles forks. */
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,21 +18,37 @@ void recorder_set_process(int rank, int processes) {
     the->mpi = true;
 }
 
+/* If the program has a limit for the size of files, that must not end it here. */
+static void write_files(recorder *the) {
+    sigset_t too_large, before;
+    the->out.folder = the->folder;
+    the->out.rank = the->rank;
+    the->out.pid = the->pid;
+    sigemptyset(&too_large);
+    sigaddset(&too_large, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &too_large, &before);
+    if (trace_write(the)) {
+        recorder_write_planted(the);
+        recorder_write_hints(the);
+        recorder_write_storage(the);
+        recorder_write_operations(the);
+        recorder_write_durations(the);
+    }
+    if (!sigismember(&before, SIGXFSZ)) sigtimedwait(&too_large, NULL, &(struct timespec){0});
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 void recorder_finish(bool complete) {
     recorder *the = recorder_state();
     recorder_lock();
     /* The child of a vfork shares all memory with its parent: it must not end the recording. */
-    bool mine = recorder_on() && the->pid == getpid();
+    bool mine = recorder_switch.on && the->pid == getpid();
+    if (recorder_holds > 1) recorder_partial(); /* a signal's handler ends the program while it is counted */
     if (mine) atomic_store(&recorder_switch.on, false);
     recorder_unlock();
     if (!mine || (!the->mpi && !the->all)) return;
     the->complete = complete;
-    trace_write(the);
-    recorder_write_planted(the);
-    recorder_write_hints(the);
-    recorder_write_storage(the);
-    recorder_write_operations(the);
-    recorder_write_durations(the);
+    write_files(the);
 }
 
 static void clear_heat(recorder *the) {
@@ -49,9 +66,17 @@ static void unlock_in_parent(void) {
 /* The child starts with empty counters: its parent writes earlier ones. */
 static void begin_again_in_child(void) {
     recorder *the = recorder_state();
+    if (recorder_holds > 1) { /* a signal's handler forked while the parent counted */
+        atomic_store(&recorder_switch.on, false);
+        recorder_unlock();
+        return;
+    }
     for (record *r = the->all; r; r = r->all) record_clear(r);
     clear_heat(the);
+    recorder_data_sets_begin_again();
     the->segments = the->events.used = the->views.used = 0;
+    the->plantings = the->aio_used = 0;
+    the->awaiting = the->expecting = 0;
     the->storage = (storage_use){0};
     the->hints = 0;
     memset(the->operation_seconds, 0, sizeof the->operation_seconds);
@@ -75,11 +100,13 @@ __attribute__((constructor)) static void begin(void) {
     if (dxt) the->most_segments = strtoull(dxt, NULL, 10) ? strtoull(dxt, NULL, 10) : DEFAULT_SEGMENTS;
     the->processes = 1;
     the->pid = getpid();
+    output_learn_stderr(&the->out);
     clear_heat(the);
     clock_start(&the->clock, clock_has_ticks());
     recorder_switch.ticks = the->clock.ticks;
     the->unix_offset = clock_unix_offset();
     if (pthread_atfork(lock_before_fork, unlock_in_parent, begin_again_in_child)) return;
+    at_quick_exit(recorder_end_now); /* which runs no destructors */
     atomic_store(&recorder_switch.on, true);
 }
 

@@ -6,20 +6,21 @@
 #include <time.h>
 
 #include "events.h"
+#include "memory.h"
+#include "output.h"
 #include "recorder.h"
 
 #define RECORD_BUCKETS 4096
 #define DESCRIPTORS 65536
-#define MPI_FILES 256 /* open at a time */
 #define COMMUNICATORS 256
 #define EXPECTED 4096                  /* receives in progress, and accesses */
-#define HDF5_SITES 256                 /* that call HDF5 */
 #define WAITING 64                     /* queued accesses */
 #define DURATIONS 768                  /* bins of calls' durations, see durations.c */
 #define LONGEST_WAIT ((moment)1 << 28) /* about a tenth of a second: the clock's rate may change */
 
 /* An open file description: one offset, however many descriptors (dup) and processes (fork) share it. */
-typedef struct {
+typedef struct description {
+    struct description *spare; /* the next that is not in use */
     record *file;
     int64_t offset;
     int descriptors;
@@ -82,28 +83,24 @@ typedef struct {
 } hint;
 
 /* Bytes read from storage by kind of file. `open`, `reading`: descriptions of each kind, and those being
- * read; `before`: the count when the first of these was; `looks`: how often it was asked for. */
+ * read; `before`: the count when the first of these was, if known; `looks`: how often it was asked for. */
 typedef struct {
-    bool used, memory; /* memory: a file is on a file system in memory */
-    int slowed, full;  /* files beside the run opened to be slow; made where there was one */
-    storage_kind last; /* opened */
+    bool used, memory, known; /* memory: a file is on a file system in memory */
+    int slowed, full;         /* files beside the run opened to be slow; made where there was one */
+    storage_kind last;        /* opened */
     int open[STORAGE_KINDS], reading[STORAGE_KINDS], looks;
     uint64_t before, bytes[STORAGE_KINDS], messages;
     int64_t peak; /* of memory, when the last reading began */
 } storage_use;
 
-/* A library, and who calls it. */
 typedef struct hdf5_library hdf5_library;
-typedef struct {
-    const void *caller;
-    hdf5_library *library;
-} hdf5_site;
 
 typedef struct {
     char *folder, *include; /* include: directories to record, separated by colons; empty: all */
     int rank, processes;
     pid_t pid;
-    bool mpi, forked, complete, partial;
+    bool mpi, forked, complete;
+    atomic_bool partial;
     void *mpi_library; /* the program's, if others are loaded, too */
     io_clock clock;
     int64_t unix_offset;            /* see clock_unix_offset */
@@ -112,16 +109,17 @@ typedef struct {
     event_list events;
     view_list views;
     shape_list shapes;
-    hdf5_library *hdf5; /* see hdf5.c */
-    hdf5_site hdf5_site[HDF5_SITES];
-    int shared_offsets; /* how often this process was forked */
+    hdf5_library *hdf5;   /* see hdf5.c */
+    atomic_uint unloaded; /* libraries, by the program */
+    int shared_offsets;   /* how often this process was forked */
     record *bucket[RECORD_BUCKETS], *all;
     heatmap heat[MODULES];
     waiting wait[WAITING];
     int waits;
     description *descriptor[DESCRIPTORS];
-    mpi_file mpi_file[MPI_FILES];
-    int mpi_files;
+    description *spare;
+    mpi_file *mpi_file; /* open ones */
+    size_t mpi_files, mpi_room;
     communicator communicator[COMMUNICATORS];
     expected_message expected[EXPECTED];
     awaited awaited[EXPECTED];
@@ -140,6 +138,8 @@ typedef struct {
     double operation_seconds[OPERATIONS], folder_seconds;
     uint64_t duration[MODULES][DIRECTIONS][DURATIONS]; /* of calls on the run's own files */
     atomic_bool unread[DESCRIPTORS];                   /* nothing was read through it yet */
+    memory_store memory;
+    output out;
 } recorder;
 
 /* With the lock held. */
@@ -154,16 +154,16 @@ void record_clear(record *r);
 void record_access(recorder *the, record *r, const access_info *access, int counter);
 
 /* planted.c */
-void recorder_write_planted(const recorder *the);
+void recorder_write_planted(recorder *the);
 /* With the lock held: a file to which data was written is closed. */
 void recorder_flip(record *file);
 
 /* hints.c; see mpi_handles.h */
-void recorder_write_hints(const recorder *the);
+void recorder_write_hints(recorder *the);
 
 /* durations.c. With the lock held: a call on one of the run's own files took so long. */
 void recorder_duration(recorder *the, int module, int direction, double seconds);
-void recorder_write_durations(const recorder *the);
+void recorder_write_durations(recorder *the);
 
 /* storage.c. With the lock held: a file was opened, is about to be read for the first time, is closed. */
 void recorder_storage_opened(description *d, int flags, bool full);
@@ -173,11 +173,15 @@ void recorder_storage_closed(description *d);
 void recorder_storage_message(void);
 void recorder_write_storage(recorder *the);
 
-/* operations.c. With the lock held: a call on a file's path has succeeded. */
+/* operations.c. With the lock held: a call on a file's path has succeeded. Without: a folder was closed. */
 void recorder_operation(record *r, int operation, double seconds);
-void recorder_write_operations(const recorder *the);
+void recorder_folder_closed(const void *folder);
+void recorder_write_operations(recorder *the);
 
 /* recording.c */
 void recorder_end_now(void);
+
+/* hdf5.c: a forked child begins again, without its parent's data sets. */
+void recorder_data_sets_begin_again(void);
 
 #endif

@@ -17,21 +17,16 @@
 #define MOST_LOOKS 512 /* then all counts, also between files: very many small files stay cheap */
 
 static bool ask(uint64_t *bytes) {
-    char line[128];
-    bool found = false;
-    recorder_depth++; /* with the lock held: not to be recorded */
-    FILE *in = fopen("/proc/self/io", "r");
-    recorder_depth--;
-    while (in && !found && fgets(line, sizeof line, in))
-        found = sscanf(line, "read_bytes: %" SCNu64, bytes) == 1;
-    if (in) fclose(in);
-    return found;
+    char text[1024];
+    const char *found =
+        output_read("/proc/self/io", text, sizeof text) ? strstr(text, "\nread_bytes: ") : NULL;
+    return found && sscanf(found, " read_bytes: %" SCNu64, bytes) == 1;
 }
 
 /* Bytes belong to the kind that is read: ceilings are never measured beside other files. */
 static void count(storage_use *use, storage_kind kind) {
     uint64_t now;
-    if (!ask(&now)) return;
+    if (!use->known || !ask(&now)) return;
     use->bytes[kind] += now - use->before;
     use->before = now;
 }
@@ -58,7 +53,7 @@ void recorder_storage_reads(description *d) {
     if (d->reads) return;
     if (!readers(use) && ++use->looks <= MOST_LOOKS) {
         struct rusage usage;
-        ask(&use->before);
+        use->known = ask(&use->before);
         if (!getrusage(RUSAGE_SELF, &usage)) use->peak = (int64_t)usage.ru_maxrss * 1024;
     }
     d->reads = true;
@@ -80,15 +75,12 @@ void recorder_storage_message(void) {
 }
 
 void recorder_write_storage(recorder *the) {
-    char path[RECORDER_PATH];
     storage_use *use = &the->storage;
     if (!use->used) return;
     if (readers(use) || use->looks > MOST_LOOKS) count(use, use->last);
-    snprintf(path, sizeof path, "%s/storage-%06d-%d", the->folder, the->rank, (int)the->pid);
-    FILE *out = fopen(path, "w");
-    if (out)
-        fprintf(out, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %d %d %d\n",
-                use->bytes[STORAGE_OWN] + use->bytes[STORAGE_DIRECT], use->bytes[STORAGE_CEILINGS],
-                use->messages, use->peak, use->memory, use->slowed, use->full);
-    if (!out || fclose(out)) fprintf(stderr, "iogauge recorder: %s cannot be written\n", path);
+    output_begin(&the->out, "storage", "");
+    output_print(&the->out, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 " %d %d %d\n",
+                 use->bytes[STORAGE_OWN] + use->bytes[STORAGE_DIRECT], use->bytes[STORAGE_CEILINGS],
+                 use->messages, use->peak, use->memory, use->slowed, use->full);
+    output_end(&the->out);
 }

@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What production programs also do, under the recorder: they go on as without it, and the trace is
+right or says that it is partial."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from iokernel_stacks import Stack, missing, prepared, stacks
+from recorder_runs import counters, only, preload, python, traced
+from test_recorder_data_sets import elements
+from test_recorder_mpi import LINKED, PLUGIN, loading, stack_values
+
+from iogauge.analysis.darshan.raw import FORKED, RawProcess, read_folder
+
+TEN = 10  # bytes of each write
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    program = tmp_path_factory.mktemp("odd") / "odd_programs"
+    source = Path(__file__).with_name("odd_programs.c")
+    subprocess.run(["cc", "-O2", str(source), "-o", str(program)], check=True)
+    return program
+
+
+def run(
+    stack: Stack, program: Path, folder: Path, kind: str, *, dxt: bool = False
+) -> subprocess.CompletedProcess[str]:
+    data = folder / "data"
+    data.mkdir(parents=True)
+    variables = preload(stack, folder / "traces", data, dxt=dxt)
+    return traced(["env", "-C", str(data), str(program), kind], variables)
+
+
+def good(
+    stack: Stack, program: Path, folder: Path, kind: str, *, dxt: bool = False
+) -> list[RawProcess]:
+    done = run(stack, program, folder, kind, dxt=dxt)
+    assert (done.returncode, done.stderr) == (0, "")
+    return read_folder(folder / "traces")
+
+
+@pytest.mark.parametrize("dxt", [False, True])
+def test_a_handler_that_writes_while_the_program_writes(
+    openmpi: Stack, odd: Path, tmp_path: Path, dxt: bool
+) -> None:
+    """One that interrupts the counting itself is not counted, and the trace says so."""
+    done = run(openmpi, odd, tmp_path, "profiled", dxt=dxt)
+    assert done.returncode == 0, done.stderr
+    writes, taken = map(int, done.stdout.split())
+    traces = read_folder(tmp_path / "traces")
+    found = only(traces, "data")
+    assert (found["WRITES"], found["BYTES_WRITTEN"]) == (writes, TEN * writes)
+    counted = [only(traces, name)["WRITES"] for name in ("samples", "opened")]
+    assert all(0 < one <= taken for one in counted)
+    assert traces[0].whole is (counted == [taken, taken])
+
+
+def test_a_handler_may_end_the_program(openmpi: Stack, odd: Path, tmp_path: Path) -> None:
+    for i in range(5):
+        done = run(openmpi, odd, tmp_path / str(i), "ended")
+        assert (done.returncode, done.stderr) == (3, "")
+        traces = read_folder(tmp_path / str(i) / "traces")
+        written = (tmp_path / str(i) / "data" / "data").stat().st_size
+        assert only(traces, "data")["BYTES_WRITTEN"] <= written
+        assert not traces[0].whole or only(traces, "data")["BYTES_WRITTEN"] in (
+            written, written - TEN,
+        )  # fmt: skip
+
+
+def test_what_a_child_of_vfork_closes_stays_open(openmpi: Stack, odd: Path, tmp_path: Path) -> None:
+    traces = good(openmpi, odd, tmp_path, "vforked")
+    assert [only(traces, name)["WRITES"] for name in ("a", "b")] == [1, 1]
+
+
+def test_a_pipe_with_the_number_of_a_closed_file_is_not_the_file(
+    openmpi: Stack, odd: Path, tmp_path: Path
+) -> None:
+    traces = good(openmpi, odd, tmp_path, "closed")
+    found = {name: only(traces, name).get("WRITES", 0) for name in ("a", "b", "c", "data")}
+    assert found == {"a": 0, "b": 1, "c": 1, "data": 0}
+
+
+def test_an_end_without_destructors(openmpi: Stack, odd: Path, tmp_path: Path) -> None:
+    assert run(openmpi, odd, tmp_path, "quickly").returncode == 4
+    (process,) = read_folder(tmp_path / "traces")
+    assert process.whole and only([process], "data")["WRITES"] == 1
+
+
+def test_limits_of_the_program(openmpi: Stack, odd: Path, tmp_path: Path) -> None:
+    """Of a file's size, and of open files."""
+    done = run(openmpi, odd, tmp_path / "small", "small")
+    assert done.returncode == 0 and done.stderr.count("\n") == 1
+    assert "no trace in" in done.stderr and "File too large" in done.stderr
+    assert not list((tmp_path / "small" / "traces").iterdir())
+    traces = good(openmpi, odd, tmp_path / "open", "all_open")
+    assert only(traces, "data")["WRITES"] == 1
+
+
+def test_no_message_goes_into_a_file_of_the_program(
+    openmpi: Stack, odd: Path, tmp_path: Path
+) -> None:
+    assert run(openmpi, odd, tmp_path, "without_stderr").returncode == 0
+    assert (tmp_path / "data" / "data").read_text() == "0123456789"
+    assert not list((tmp_path / "moved").iterdir())
+
+
+def test_files_without_a_name(openmpi: Stack, odd: Path, tmp_path: Path) -> None:
+    done = run(openmpi, odd, tmp_path, "unnamed")
+    if done.returncode == 7:
+        pytest.skip(f"{tmp_path}: the file system has no O_TMPFILE")
+    (process,) = read_folder(tmp_path / "traces")
+    written = {one.path: counters(one)["BYTES_WRITTEN"] for one in process.records}
+    assert sorted(written.values()) == [TEN, 2 * TEN]
+    assert {Path(path).parent for path in written} == {tmp_path / "data"}
+
+
+def test_pipes_are_counted_alike_with_single_accesses_and_without(
+    openmpi: Stack, odd: Path, tmp_path: Path
+) -> None:
+    for dxt in (False, True):
+        traces = good(openmpi, odd, tmp_path / str(dxt), "piped", dxt=dxt)
+        pipe = only(traces, "pipe")
+        assert pipe["OPENS"] == 1 and not {"READS", "WRITES", "BYTES_WRITTEN"} & pipe.keys()
+
+
+def test_a_child_has_none_of_its_parents_data_sets(openmpi: Stack, tmp_path: Path) -> None:
+    code = """
+import h5py
+f = h5py.File(f"{here}/a.h5", "w")
+f.create_dataset("first", (6,))[:] = 1
+d = f.create_dataset("second", (4,))
+d[:2] = 1
+if not os.fork():
+    d[2:] = 2
+    os._exit(0)
+os.wait()
+d[1:] = 3
+"""
+    parent, child = sorted(
+        python(openmpi, tmp_path, code, dxt=True), key=lambda p: p.flags & FORKED
+    )
+    assert [one.data_set.name for one in parent.moves] == ["/first", "/second", "/second"]
+    ((one, count, slabs, *_),) = child.moves
+    assert (one.name, count, elements(slabs)) == ("/second", 2, [(2,), (3,)])
+    (trace,) = (tmp_path / "traces").glob(f"*-{child.pid}.trace")
+    assert b"/first" not in trace.read_bytes()
+
+
+LEAVES = """
+#include <mpi.h>
+#include <setjmp.h>
+#include <stdio.h>
+static jmp_buf back;
+static void leave(MPI_File *f, int *code, ...) { longjmp(back, 1); }
+int main(int argc, char **argv) {
+    static MPI_File file[300];
+    MPI_Errhandler left;
+    int mode = MPI_MODE_CREATE | MPI_MODE_WRONLY, many = 300;
+    MPI_Init(&argc, &argv);
+    MPI_File_create_errhandler(leave, &left);
+    MPI_File_set_errhandler(MPI_FILE_NULL, left);
+    if (!setjmp(back)) {
+        MPI_File_open(MPI_COMM_SELF, "no/such/folder", MPI_MODE_RDONLY, MPI_INFO_NULL, file);
+        return 9;
+    }
+    MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
+    for (int i = 0; i < many; i++) {
+        char name[20];
+        sprintf(name, "f%d", i);
+        MPI_File_open(MPI_COMM_SELF, name, mode, MPI_INFO_NULL, file + i);
+    }
+    for (int i = 0; i < many; i++)
+        MPI_File_write_at(file[i], 0, "0123456789", 10, MPI_BYTE, MPI_STATUS_IGNORE);
+    for (int i = 0; i < many; i++) MPI_File_close(file + i);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+def test_a_call_left_by_a_jump_and_many_files(stack: Stack, tmp_path: Path) -> None:
+    """As exceptions of C++ leave calls of MPI, through its error handlers."""
+    source, program, data = (tmp_path / name for name in ("source.c", "program", "data"))
+    source.write_text(LEAVES)
+    data.mkdir()
+    subprocess.run([f"mpicc.{stack.name}", str(source), "-o", str(program)], check=True)
+    variables = preload(stack, tmp_path / "traces", data, dxt=True)
+    words = [f"{key}={value}" for key, value in variables.items()]
+    start = [*stack.launch, "-n", "1", "env", "-C", str(data), *words, str(program)]
+    done = traced(start, stack_values(stack))
+    assert done.returncode == 0, done.stderr
+    (process,) = read_folder(tmp_path / "traces")
+    assert process.whole
+    for i in range(300):
+        found = only([process], f"f{i}", "MPI-IO")
+        assert (found["INDEP_OPENS"], found["INDEP_WRITES"], found["BYTES_WRITTEN"]) == (1, 1, TEN)
+
+
+def test_the_mpi_that_the_linker_takes(stack: Stack, tmp_path: Path) -> None:
+    """The program's own, though a library that it names before needs another one."""
+    other = next((one for name, one in stacks().items() if name != stack.name), None)
+    if not other or missing(other):
+        pytest.skip("one MPI only")
+    data, source, program = (tmp_path / name for name in ("data", "source.c", "program"))
+    data.mkdir()
+    _, unused = loading(prepared(other.name), tmp_path / "other")
+    (tmp_path / "other" / "libunused.so").symlink_to(unused)
+    source.write_text(PLUGIN + LINKED)
+    before = [
+        "-Wl,--no-as-needed",
+        f"-L{tmp_path}/other",
+        "-lunused",
+        f"-Wl,-rpath,{tmp_path}/other",
+    ]
+    words = [f"mpicc.{stack.name}", str(source), "-o", str(program), *before]
+    subprocess.run(words, check=True)
+    values = [f"{k}={v}" for k, v in preload(stack, tmp_path / "traces", data).items()]
+    start = [*stack.launch, "-n", "1", "env", *values, str(program), str(data / "f"), unused]
+    done = traced(start, stack_values(stack))
+    assert done.returncode == 0 and "iogauge recorder" not in done.stderr, done.stderr
+    found = only(read_folder(tmp_path / "traces"), "f", "MPI-IO")
+    assert (found["INDEP_WRITES"], found["BYTES_WRITTEN"]) == (1, 7)
+
+
+FIXED = """
+program main
+  {use}
+  implicit none
+  {header}
+  integer :: f, code, place(MPI_STATUS_SIZE)
+  character(10) :: text = '0123456789'
+  call MPI_Init(code)
+  call MPI_File_open(MPI_COMM_SELF, 'file', MPI_MODE_CREATE + MPI_MODE_RDWR, MPI_INFO_NULL, f, code)
+  call MPI_File_write_at_all(f, 0_MPI_OFFSET_KIND, text, 10, MPI_CHARACTER, MPI_STATUS_IGNORE, code)
+  call MPI_File_seek(f, 0_MPI_OFFSET_KIND, MPI_SEEK_SET, code)
+  call MPI_File_read(f, text, 4, MPI_CHARACTER, place, code)
+  call MPI_File_close(f, code)
+  call MPI_Finalize(code)
+end program
+"""
+HANDLES = (
+    FIXED.replace("integer :: f, code, place(MPI_STATUS_SIZE)", "integer :: code")
+    .replace("{header}", "type(MPI_File) :: f\n  type(MPI_Status) :: place")
+    .replace("{use}", "use mpi_f08")
+)
+FORTRAN = {
+    "mpif.h": FIXED.replace("{use}", "").replace("{header}", "include 'mpif.h'"),
+    "mpi": FIXED.replace("{use}", "use mpi").replace("{header}", ""),
+    "mpi_f08": HANDLES,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", FORTRAN)
+def test_fortran(stack: Stack, tmp_path: Path, module: str) -> None:
+    source, program, data = (tmp_path / name for name in ("source.f90", "program", "data"))
+    source.write_text(FORTRAN[module])
+    data.mkdir()
+    subprocess.run([f"mpifort.{stack.name}", str(source), "-o", str(program)], check=True)
+    values = [f"{k}={v}" for k, v in preload(stack, tmp_path / "traces", data, dxt=True).items()]
+    start = [*stack.launch, "-n", "1", "env", "-C", str(data), *values, str(program)]
+    done = traced(start, stack_values(stack))
+    assert done.returncode == 0, done.stderr
+    (process,) = read_folder(tmp_path / "traces")
+    found = only([process], "file", "MPI-IO")
+    assert process.whole
+    assert (found["COLL_WRITES"], found["BYTES_WRITTEN"]) == (1, TEN)
+    assert (found["INDEP_READS"], found["BYTES_READ"]) == (1, 4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["profiled", "closed", "vforked"])
+def test_with_the_address_sanitizer_before_it(openmpi: Stack, tmp_path: Path, kind: str) -> None:
+    """Its own open() and write() call the recorder's."""
+    program, data = tmp_path / "odd", tmp_path / "data"
+    data.mkdir()
+    source = Path(__file__).with_name("odd_programs.c")
+    subprocess.run(["cc", "-fsanitize=address", str(source), "-o", str(program)], check=True)
+    asked = subprocess.run(
+        ["cc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
+    )
+    variables = preload(openmpi, tmp_path / "traces", data)
+    variables["LD_PRELOAD"] = f"{asked.stdout.strip()}:{variables['LD_PRELOAD']}"
+    done = traced(["env", "-C", str(data), str(program), kind], variables)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert read_folder(tmp_path / "traces")
