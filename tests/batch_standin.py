@@ -46,6 +46,7 @@ GONE = {
 # PBS wraps what is long.
 COMMENTS = {
     "never": "    comment = Can Never Run: Insufficient amount of resource: ncpus (R:\n\t 8 A: 4)",
+    "pending": "    comment = Not Running: No available resources on\n\t nodes",
     "held": "    Hold_Types = s\n    comment = job held, too many failed attempts to run",
 }
 LETTERS = {
@@ -192,6 +193,9 @@ def query(kind: str, jobs: Jobs, arguments: list[str]) -> int:
             return 1
         print("JobID  State    Location\n========================")
         print(f"{number}    {letter}  CET-20400-31731-128")
+    elif kind == "loadleveler" and arguments[0] == "-s":
+        print(f"\n===== EVALUATIONS FOR JOB STEP front.{number}.0 =====\n")
+        print("The status of job step is : Idle\nNot enough resources to start now.\n")
     elif kind == "loadleveler":
         if not running:
             print("llq: There is currently no job status to report.")

@@ -10,11 +10,11 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-from reframe_tests.jobs.schedulers import command
+from reframe_tests.jobs.schedulers import templated
 from site_configs import local
 from site_configs.support import common, debian
 
-command.HELD = 5.0
+templated.HELD = 5.0
 RSH = Path(__file__).with_name("pbs_rsh.sh")
 # Debian's Open MPI knows nothing of PBS, and would fill the first node; MPICH finds the nodes.
 OPTIONS = {

@@ -13,11 +13,11 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-from reframe_tests.jobs.schedulers import command
+from reframe_tests.jobs.schedulers import templated
 from site_configs import local
 from site_configs.support import common, debian
 
-command.HELD = 5.0
+templated.HELD = 5.0
 CORES = 4
 
 # Both nodes are this machine, under one name: Open MPI's shared-memory segments of two nodes would

@@ -10,12 +10,12 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-from reframe_tests.jobs.schedulers import command
+from reframe_tests.jobs.schedulers import templated
 from site_configs import local
 from site_configs.support import common, debian
 
 if os.environ.get("STANDIN_SAYS") == "held":
-    command.HELD = 2.0
+    templated.HELD = 2.0
 
 SYSTEMS = ("pbs", "torque", "cobalt", "loadleveler")
 

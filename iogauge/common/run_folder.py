@@ -19,6 +19,7 @@ STDERR = "rfm_job.err"
 EXIT_STATUS = "exit_status"  # written at the end of the job script
 CASE = "case.json"  # the test, at its begin and end: reframe_tests/framework/case_file.py
 JOB = "job_id"  # scheduler and id of a submitted job
+WAITS = "in the queue: job"  # how a line of ReFrame's log begins that says why
 
 # Name of a session's folder: start time, pid of the process that started it, and a counter.
 SESSION = re.compile(r"(20\d{6}T\d{6})(?:-\d+){0,2}")

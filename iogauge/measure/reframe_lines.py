@@ -8,7 +8,7 @@ from pathlib import Path
 from iogauge.common import json_file
 from iogauge.common.paths import below
 from iogauge.common.progress import Bar
-from iogauge.common.run_folder import CASE, STDERR, build_error
+from iogauge.common.run_folder import CASE, STDERR, WAITS, build_error
 from iogauge.common.text import one_line
 
 STATUS = re.compile(r"\[ +([A-Z]+) +\] (?:\( *(\d+)/(\d+)\) )?(.*)")
@@ -71,6 +71,8 @@ class Lines:
                 self.now = short(self.test)
         elif found := STAGED.match(line):
             self.bar.say(f"FAILED {short(self.test)}: {_why(found[1], Path(found[2]))}")
+        elif WAITS in line:
+            self.bar.say(line[line.index(WAITS) :])
 
     def last(self) -> list[str]:
         """The end of the log, for a call without a report."""

@@ -81,6 +81,15 @@ def test_a_failure_is_said_at_once_with_its_log(
     ]
 
 
+def test_why_a_job_waits_is_said_as_it_waits(
+    tmp_path: Path, bar: Bar, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Lines(tmp_path / "1.log", bar, [], 1) as lines:
+        write(lines, f"{RUN}[S] pbs.j2: in the queue: job 7.n1, 5 minutes: Not Running\n")
+        said = capsys.readouterr().err
+    assert said.splitlines()[0] == "run: in the queue: job 7.n1, 5 minutes: Not Running"
+
+
 def test_a_failed_build_is_said_with_its_first_error(
     tmp_path: Path, bar: Bar, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -127,7 +127,15 @@ def test_a_job_that_never_ran_ends_and_says_so(tmp_path: Path) -> None:
 def test_a_held_job_is_given_up_and_says_so(tmp_path: Path) -> None:
     session = run(tmp_path, "-p", "mpich", "-J=-h")
     assert session.status == 1
-    assert "the job is held until qrls" in session.cases[0]["fail_reason"]
+    assert "held until qrls: " in session.cases[0]["fail_reason"]
+
+
+@pytest.mark.usefixtures("known")
+def test_a_job_that_no_node_can_hold_ends_with_the_schedulers_reason(tmp_path: Path) -> None:
+    session = run(tmp_path, "-p", "mpich", "-S", "S3d.num_cpus_per_task=513")
+    assert session.status == 1
+    said = "it cannot start: Can Never Run: Insufficient amount of resource: ncpus"
+    assert said in session.cases[0]["fail_reason"]
 
 
 def command(*words: str | Path, folder: Path | None = None) -> str:

@@ -136,24 +136,33 @@ def test_a_wrong_answer_is_never_the_end_of_a_job(
     assert list((tmp_path / "disk").iterdir()) == []
 
 
+WAITS = {
+    "pbs": "Not Running: No available resources on nodes",
+    "torque": "Not Running: No available resources on nodes",
+    "cobalt": "it is in state queued",
+    "loadleveler": "The status of job step is : Idle Not enough resources to start now.",
+}
+
+
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_job_that_does_not_start_in_time_is_cancelled(
+def test_a_job_that_does_not_start_in_time_is_cancelled_with_the_schedulers_reason(
     kind: str, kernel: Path, tmp_path: Path
 ) -> None:
     session = run(kind, kernel, tmp_path, "-S", "S3d.max_pending_time=1s", says="pending")
     assert session.status == 1
     reason = session.cases[0]["fail_reason"]
-    assert "maximum pending time exceeded" in reason
+    assert reason, session.text
+    assert f"maximum pending time exceeded: {WAITS[kind]}" in reason
     assert shown_at_once(session) == reason
     assert (tmp_path / "standin" / "jobs" / "100.status").read_text() == "271"
 
 
 HELD = {
-    "pbs": "the job is held until qrls: job held, too many failed attempts to run",
-    "torque": "the job is held until qrls: job held, too many failed attempts to run",
-    "cobalt": "the job is in state admin_hold: held until an administrator releases it",
-    "loadleveler": "the job is in state S: held until an administrator releases it",
+    "pbs": "it cannot start: held until qrls: job held, too many failed attempts to run",
+    "torque": "it cannot start: held until qrls: job held, too many failed attempts to run",
+    "cobalt": "it cannot start: state admin_hold: held until an administrator releases it",
+    "loadleveler": "it cannot start: state S: held until an administrator releases it",
 }
 
 

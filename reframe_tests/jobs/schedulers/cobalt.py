@@ -20,12 +20,13 @@ class CobaltScheduler(CommandScheduler):
     submit_command = ["qsub"]
     cancel_command = ["qdel"]
     submitted = re.compile(r"^\s*(\d+)\s*$", re.MULTILINE)
-    pending_states = frozenset({"queued", "dep_hold", "maxrun_hold"})
     held_states = {
         "user_hold": "held until qrls",
         "admin_hold": "held until an administrator releases it",
         "dep_fail": "a job that it depends on has failed",
     }
+    queued = frozenset({"queued", "dep_hold", "maxrun_hold", *held_states})
+    ask_why = "qstat -lf {}"
 
     def submit(self, job: Any) -> None:
         """In script mode Cobalt executes the file itself."""

@@ -18,7 +18,7 @@ NAMES = ("local.j2", "slurm.j2", "squeue.j2", "pbs.j2", "torque.j2", "cobalt.j2"
 class CarriedJob(sched.Job):
     """A job that ran on another machine, or before."""
 
-    has_ended = False
+    _completed = False
 
 
 class CarriedScheduler(CommandScheduler):
@@ -41,7 +41,7 @@ class CarriedScheduler(CommandScheduler):
         shutil.copy(source / collected.SCRIPT, stage / job.script_filename)
         job._jobid = "collected"
         job._state = "COMPLETED"
-        job.has_ended = True
+        job._completed = True
 
     def cancel(self, job: Any) -> None:
         """Nothing runs."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The common base of our own back ends: a batch system driven by three commands. An answer that its
-manual does not show is counted, and fails the test after `PATIENCE` times in a row."""
+manual does not show is counted, and fails the test after some times in a row."""
 
 import re
 import shlex
@@ -9,21 +9,13 @@ from typing import Any
 
 import reframe.core.schedulers as sched
 import reframe.utility.osext as osext
-from reframe.core.exceptions import JobError, JobSchedulerError, ReframeError, SpawnedProcessError
+from reframe.core.exceptions import JobSchedulerError, SpawnedProcessError
 
 from reframe_tests.jobs.schedulers.templated import Templated, TemplatedJob
 
-PATIENCE = 3
-# Seconds for which a job may be held: a site's hook may hold a new job, and another release it. PBS
-# calls periodic hooks every two minutes unless told otherwise.
-HELD = 300.0
-
 
 class CommandJob(TemplatedJob, sched.Job):
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.has_ended = False
-        self.misunderstood = 0
+    _completed = False
 
 
 class NotUnderstood(Exception):
@@ -37,12 +29,16 @@ class CommandScheduler(Templated, sched.JobScheduler):
     cancel_command: list[str]
     # Finds the job's id in the answer to a submission.
     submitted: re.Pattern[str]
-    pending_states: frozenset[str] = frozenset()
     # States that end only if somebody ends them, and who.
     held_states: dict[str, str] = {}
+    held = re.compile("state ")
 
     def __init__(self) -> None:
         self._submit_timeout = self.get_option("job_submit_timeout")
+
+    def why_it_waits(self, job: Any) -> str:
+        held = self.held_states.get(job.state)
+        return f"state {job.state}: {held}" if held else super().why_it_waits(job)
 
     def look(self, job: Any) -> str | None:
         """The job's state now, None once it has ended; `NotUnderstood`."""
@@ -84,40 +80,26 @@ class CommandScheduler(Templated, sched.JobScheduler):
             time.sleep(1)
 
     def finished(self, job: Any) -> bool:
-        return bool(job.has_ended)
+        return bool(job._completed)
 
     def poll(self, *jobs: Any) -> None:
         for job in jobs:
-            if job is not None and not job.has_ended:
+            if job is not None and not job._completed:
                 self.poll_one(job)
 
     def poll_one(self, job: Any) -> None:
         try:
             state = self.look(job)
         except NotUnderstood as problem:
-            job.misunderstood += 1
-            self.log(f"job {job.jobid}: {problem}")
-            if job.misunderstood >= PATIENCE:
-                give_up(self, job, str(problem))
-                job.has_ended = True
+            self.count(job, str(problem))
             return
         job.misunderstood = 0
         if state is None:
             job._state = "COMPLETED"
             self.note_the_end(job)
-            job.has_ended = True
+            job._completed = True
             return
         job._state = state
-        held = self.held_states.get(state)
-        if held_too_long(job, bool(held)):
-            give_up(self, job, f"the job is in state {state}: {held}")
-            job.has_ended = True
-            return
-        waited = time.time() - job.submit_time
-        waits = held or state in self.pending_states
-        if waits and job.max_pending_time and waited > job.max_pending_time:
-            self.cancel(job)
-            job._exception = JobError("maximum pending time exceeded", job.jobid)
 
     def ask(self, words: list[str]) -> Any:
         """Run a command; its status is up to the caller. A missing one is named."""
@@ -125,20 +107,6 @@ class CommandScheduler(Templated, sched.JobScheduler):
             return osext.run_command(shlex.join(words), timeout=self._submit_timeout)
         except (SpawnedProcessError, OSError) as error:
             raise JobSchedulerError(f"{shlex.join(words)}: {error}") from None
-
-
-def held_too_long(job: Any, is_held: bool) -> bool:
-    job.held_since = (job.held_since or time.monotonic()) if is_held else None
-    return is_held and time.monotonic() - job.held_since >= HELD
-
-
-def give_up(scheduler: Any, job: Any, problem: str) -> None:
-    """For a job in an unknown state: it must not run beside the next measurement."""
-    try:
-        scheduler.cancel(job)
-    except ReframeError as error:
-        problem += f"; and it could not be cancelled: {error}"
-    job._exception = JobError(problem, job.jobid)
 
 
 def both(done: Any) -> str:

@@ -20,14 +20,15 @@ class LoadLevelerScheduler(CommandScheduler):
     submit_command = ["llsubmit"]
     cancel_command = ["llcancel"]
     submitted = re.compile(r'llsubmit: The job "([^"]+)" has been submitted')
-    # Idle, not queued, deferred.
-    pending_states = frozenset({"I", "NQ", "D"})
     held_states = {
         "H": "held until llhold -r, perhaps after rejections (ACTION_ON_MAX_REJECT)",
         "S": "held until an administrator releases it",
         "HS": "held until an administrator and llhold -r release it",
         "SX": "it cannot start, because its submission failed",
     }
+    queued = frozenset({"I", "NQ", "D", *held_states})  # idle, not queued, deferred
+    ask_why = "llq -s {}"
+    reason = re.compile(r"^=+ EVALUATIONS FOR .*\n((?:.*\n)+)", re.MULTILINE)
 
     def look(self, job: Any) -> str | None:
         done = self.ask(["llq", "-f", "%id", "%st", job.jobid])

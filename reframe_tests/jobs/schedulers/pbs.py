@@ -10,7 +10,7 @@ from reframe.core.exceptions import JobSchedulerError
 from reframe.core.schedulers.pbs import PbsJobScheduler, TorqueJobScheduler, _PbsJob
 
 from reframe_tests.jobs import registry
-from reframe_tests.jobs.schedulers.command import PATIENCE, both, give_up, held_too_long
+from reframe_tests.jobs.schedulers.command import both
 from reframe_tests.jobs.schedulers.templated import Templated, TemplatedJob
 
 # `123.server`, `123`, an array's `123[].server`.
@@ -21,8 +21,6 @@ GONE = (153, 35)
 ENDED = re.compile(r"^\s*job_state = [CF]\b", re.MULTILINE)
 RAN = re.compile(r"^\s*(exec_host|Exit_status) = ", re.MULTILINE)
 
-# The scheduler's words on a job.
-COMMENT = re.compile(r"^\s*comment = (.*(?:\n\t.*)*)", re.MULTILINE)
 DEPENDS = re.compile(r"^\s*depend = ", re.MULTILINE)  # held until another job has ended
 
 # How long output may take to come back from the node after the end, in seconds.
@@ -30,7 +28,6 @@ OUTPUT_PATIENCE = 30.0
 
 
 class TemplatedPbsJob(TemplatedJob, _PbsJob):
-    misunderstood = 0
     ended_at: float | None = None
 
 
@@ -39,6 +36,10 @@ class Careful(Templated):
     takes an answer without the job for its end, and waits for ever for output that never comes."""
 
     job = TemplatedPbsJob
+    queued = frozenset({"QUEUED", "HELD", "WAITING"})
+    ask_why = "qstat -f {}"
+    reason = re.compile(r"^\s*comment = (.*)", re.MULTILINE)
+    never, held = re.compile("Can Never Run"), re.compile("held until")
 
     def submit(self, job: Any) -> None:
         super().submit(job)  # type: ignore[misc]
@@ -57,10 +58,7 @@ class Careful(Templated):
         except (JobSchedulerError, KeyError) as problem:  # KeyError: a state with an unknown letter
             self.count(job, f"qstat: neither the job nor its end in {problem}")
             return
-        waits = job.state in ("QUEUED", "HELD") and not job.cancelled
-        if waits and (why := self.hopeless(job)):
-            self.count(job, why)
-        elif job.state != "COMPLETED" or job.cancelled:
+        if job.state != "COMPLETED" or job.cancelled:
             job.misunderstood = 0
         elif doubt := self.doubt(job):
             job._completed = False
@@ -68,14 +66,11 @@ class Careful(Templated):
         else:
             self.wait_for_output(job)
 
-    def hopeless(self, job: Any) -> str | None:
-        """Why it can never start."""
-        said = osext.run_command(f"qstat -f {job.jobid}").stdout
-        comment = re.sub(r"\n\t", "", found[1]) if (found := COMMENT.search(said)) else ""
-        if held_too_long(job, "job_state = H" in said and not DEPENDS.search(said)):
-            return f"the job is held until qrls{': ' * bool(comment)}{comment}"
-        never = job.state == "QUEUED" and comment.startswith("Can Never Run")
-        return comment if never else None
+    def why_it_waits(self, job: Any) -> str:
+        why = super().why_it_waits(job)
+        if job.state != "HELD" or DEPENDS.search(osext.run_command(f"qstat -f {job.jobid}").stdout):
+            return why
+        return f"held until qrls: {why}"
 
     def doubt(self, job: Any) -> str | None:
         """The end of a job is queried once more: it counts only if qstat says so."""
@@ -96,12 +91,6 @@ class Careful(Templated):
         """If PBS keeps a history, it says so; else False."""
         past = osext.run_command(f"qstat -xf {job.jobid}").stdout
         return bool(ENDED.search(past)) and not RAN.search(past)
-
-    def count(self, job: Any, problem: str) -> None:
-        job.misunderstood += 1
-        if job.misunderstood >= PATIENCE:
-            give_up(self, job, problem)
-            job._completed = True
 
 
 @registry.scheduler("pbs.j2")

@@ -7,18 +7,30 @@ job, and writes the script into the current folder, which is then written anew.
 """
 
 import json
+import logging
+import re
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import reframe.core.runtime as rt
-from reframe.core.exceptions import JobError, what
+import reframe.utility.osext as osext
+from reframe.core.exceptions import JobError, ReframeError, SpawnedProcessError, what
 
 from iogauge.common import json_file
 from iogauge.common.files import write_whole
-from iogauge.common.run_folder import CASE, JOB
+from iogauge.common.run_folder import CASE, JOB, WAITS
+from iogauge.common.text import one_line
 from reframe_tests.jobs import shell
 from reframe_tests.jobs.render import TemplateProblem, render, template_for
+
+PATIENCE = 3  # answers in a row that cannot be understood
+# Seconds for which a job may be held: a site's hook may hold a new job, and another release it. PBS
+# calls periodic hooks every two minutes unless told otherwise.
+HELD = 300.0
+# Seconds in the queue after which the scheduler's reason is printed, and again after twice that.
+LONG = 300.0
 
 
 def environment_lines(environs: list[Any]) -> list[str]:
@@ -46,15 +58,33 @@ def with_quoted_values(script: str, environs: list[Any]) -> str:
 
 class Templated:
     """Mixed in before a stock back end. `job`: the class of its jobs; `template`: the file of their
-    scripts in templates/."""
+    scripts in templates/. `queued`: the states of a job that has not started; `ask_why`: the
+    command that says why; `reason`: finds that in its answer; `never`, `held`: reasons that end
+    never, or perhaps only if somebody acts."""
 
     job: type
     template: str
+    queued: frozenset[str] = frozenset()
+    ask_why = ""
+    reason = never = held = re.compile("(?!)")
 
     def make_job(self, *args: Any, **kwargs: Any) -> Any:
         made = self.job(*args, **kwargs)
         made.template = self.template
         return made
+
+    def count(self, job: Any, problem: str) -> None:
+        """An answer that cannot be understood."""
+        job.misunderstood += 1
+        if job.misunderstood >= PATIENCE:
+            give_up(self, job, problem)
+
+    def why_it_waits(self, job: Any) -> str:
+        found = None
+        with suppress(OSError, SpawnedProcessError):
+            said = osext.run_command(self.ask_why.format(job.jobid)).stdout
+            found = self.reason.search(said.replace("\n\t", ""))
+        return one_line(found[1], 300) if found else f"it is in state {job.state}"
 
 
 class TemplatedJob:
@@ -63,7 +93,9 @@ class TemplatedJob:
 
     template: str
     script_values: dict[str, Any] | None = None
+    misunderstood, is_given_up = 0, False
     held_since: float | None = None
+    asked = told = 0.0  # seconds in the queue before the next question, or word
     # What only the test knows: machine/placed.py.
     placement: dict[str, Any] = {}
 
@@ -96,8 +128,10 @@ class TemplatedJob:
 
     def submit(self) -> Any:
         """Submit, and record the job id so that a killed session's jobs can be found."""
-        result = super().submit()  # type: ignore[misc]
         job: Any = self
+        # ReFrame's own back ends would cancel it without the scheduler's reason.
+        job.longest_wait, job.max_pending_time = job.max_pending_time, None
+        result = super().submit()  # type: ignore[misc]
         text = f"{job.scheduler.registered_name} {job.jobid}\n"
         write_whole(Path(job.workdir) / JOB, text)
         return result
@@ -105,7 +139,10 @@ class TemplatedJob:
     def finished(self) -> Any:
         """Whether it has ended. Why it was given up also goes into its case's file, for
         `iogauge run` to show at once."""
+        job: Any = self
         try:
+            if not self.is_given_up and (why := self.why_not()):
+                give_up(job.scheduler, job, why)
             return super().finished()  # type: ignore[misc]
         except JobError as error:
             path = Path(self.workdir) / CASE  # type: ignore[attr-defined]
@@ -114,6 +151,32 @@ class TemplatedJob:
                 said["case"]["fail_reason"] = what(type(error), error, error.__traceback__)
                 write_whole(path, json.dumps(said) + "\n")
             raise
+
+    def why_not(self) -> str | None:
+        """Why it is given up in the queue. The scheduler's reason is printed after a while."""
+        job: Any = self
+        if job.scheduler.queued.isdisjoint((job.state or "").split(",")):
+            return None
+        waited = time.time() - job.submit_time
+        too_long = job.longest_wait and waited > job.longest_wait
+        if not too_long and waited < self.asked:
+            return None
+        why = job.scheduler.why_it_waits(job)
+        self.asked = 1 + 1.2 * waited
+        if too_long:
+            return f"maximum pending time exceeded: {why}"
+        since = waited if self.held_since is None else self.held_since
+        self.held_since = since if job.scheduler.held.match(why) else None
+        is_held = self.held_since is not None and waited - since >= HELD
+        if is_held or job.scheduler.never.match(why):
+            return f"it cannot start: {why}"
+        if waited >= max(self.told, LONG):
+            self.told = 2 * waited
+            more = f"more: {job.scheduler.ask_why.format(job.jobid)}"
+            limit = "-S max_pending_time=1h would end it after an hour"
+            said = f"{WAITS} {job.jobid}, {waited / 60:.0f} minutes: {why}; {more}; {limit}"
+            job.scheduler.log(said, logging.INFO)
+        return None
 
     def _job_values(self) -> dict[str, Any]:
         job: Any = self
@@ -143,3 +206,13 @@ class TemplatedJob:
             "folder": job.workdir,
             **self.placement,
         }
+
+
+def give_up(scheduler: Any, job: Any, problem: str) -> None:
+    """For a job in an unknown state: it must not run beside the next measurement."""
+    try:
+        scheduler.cancel(job)
+    except ReframeError as error:
+        problem += f"; and it could not be cancelled: {error}"
+    job._exception = JobError(problem, job.jobid)
+    job.is_given_up = job._completed = True
