@@ -2,7 +2,6 @@
 """The contents of a bundle (docs/analysis.md): one session's raw data, and what was derived from
 them."""
 
-import json
 import platform
 import re
 import shutil
@@ -63,7 +62,7 @@ def gather(report: Path, folder: Path, acceptance: Path | None) -> None:
             if path.is_file() and not path.is_symlink() and NAME.fullmatch(path.name):
                 shutil.copyfile(path, own / path.name)
     data["session_info"] |= {"workdir": PLACE, "prefix_output": "", "prefix_stage": ""}
-    (folder / REPORT).write_text(json.dumps(data, indent=1) + "\n")
+    json_file.write(folder / REPORT, data)
     if acceptance:
         shutil.copyfile(acceptance, folder / ACCEPTANCE)
         for system in sorted({str(case["system"]) for case in cases}):
@@ -73,7 +72,7 @@ def gather(report: Path, folder: Path, acceptance: Path | None) -> None:
     if paths.is_checkout():
         for lock in sorted((paths.ROOT / "requirements").glob("*.lock")):
             _copy_into(folder / LOCKS, lock)
-    (folder / VERSIONS).write_text(json.dumps(versions(), indent=1) + "\n")
+    json_file.write(folder / VERSIONS, versions())
 
 
 def _copy_into(folder: Path, path: Path) -> None:

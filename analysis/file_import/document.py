@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The document that `iokernel file --like` reads: kernels/patterns/file_schema.c has its names."""
 
-import json
 import math
 import shlex
 from dataclasses import asdict, dataclass, field
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from iogauge.common.files import write_whole
+from iogauge.common import json_file
 
 from ..errors import AnalysisError
 
@@ -244,7 +243,7 @@ def write(like: Like, path: Path) -> None:
     if like.maps:
         maps = [{"dimensions": list(names), "runs": runs} for names, runs in like.maps.items()]
         document["maps"] = maps
-    write_whole(path, json.dumps(document, indent=1) + "\n")
+    json_file.write(path, document)
 
 
 def fitting(like: Like, one: Variable) -> list[int]:

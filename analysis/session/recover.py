@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reports for sessions that left none, made from what their finished cases recorded."""
 
-import json
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
@@ -10,8 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from iogauge.common import processes
-from iogauge.common.files import write_whole
+from iogauge.common import json_file, processes
 from iogauge.common.run_folder import BEGAN, CASE, DOCUMENT, case_files, is_session, places
 
 from ..errors import AnalysisError
@@ -109,5 +107,5 @@ def write_report(output: Path, name: str, cases: Sequence[Row], ended: float, in
     }
     path = output / loader.REPORTS / f"run-report-{name}.json"
     report = {"session_info": session, "runs": [{"testcases": cases}]}
-    write_whole(path, json.dumps(report, indent=1) + "\n", modified=ended)
+    json_file.write(path, report, modified=ended)
     return path

@@ -2,7 +2,6 @@
 """Baselines, STORE/baselines/WHEN-NAME.json: changes before a date are acknowledged, with author
 and reason. Later levels are compared with the level of that date. None is ever changed."""
 
-import json
 import uuid
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -10,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.common import json_file, schemas
-from iogauge.common.files import write_whole
 from iogauge.common.text import plain_all
 
 from ..errors import StoreError, reraised
@@ -46,7 +44,7 @@ def add(store: Path, one: Baseline) -> Path:
     data = {"schema": SCHEMA, **asdict(one)}
     del data["name"]
     try:
-        write_whole(path, json.dumps(data, indent=1) + "\n")
+        json_file.write(path, data)
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
     return path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reading untrusted JSON: the result can be walked, counted and stored, whatever the file holds.
+"""JSON, written and read: the result can be walked, counted and stored, whatever the file holds.
 
 Python's own reader accepts NaN, numbers of any length, and nesting until its stack overflows.
 """
@@ -9,6 +9,8 @@ import math
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from iogauge.common.files import write_whole
 
 MOST_BYTES = 2**28
 DEEPEST = 64  # nested lists and objects
@@ -60,6 +62,11 @@ def parse(text: str | bytes, what: str = "JSON document") -> Any:
         raise Unreadable(f"nested too deeply for a {what}") from None
     _check_depth(data, what)
     return data
+
+
+def write(path: Path, data: Any, modified: float | None = None) -> None:
+    """As `files.write_whole` does, with a line end."""
+    write_whole(path, json.dumps(data, indent=1) + "\n", modified)
 
 
 def _check_depth(data: Any, what: str) -> None:

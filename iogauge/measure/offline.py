@@ -2,7 +2,6 @@
 """Job scripts for a machine where ReFrame cannot run, from a dry run; and collecting their results:
 ReFrame runs the same tests again, with a back end that takes each job's files from the folder."""
 
-import json
 import os
 import subprocess
 import tempfile
@@ -62,7 +61,7 @@ def render(asked: Asked, target: Path, there: str, iokernel: str) -> tuple[list[
             write_whole(path, text.replace(str(ROOT / iokernel), iokernel))
             permit(path, 0o777)
             written.append(path)
-    write_whole(target / collected.ASKED, json.dumps({"options": options}, indent=1) + "\n")
+    json_file.write(target / collected.ASKED, {"options": options})
     return written, left_out
 
 

@@ -7,7 +7,6 @@ jobs.
 """
 
 import itertools
-import json
 import math
 import statistics
 from collections.abc import Sequence
@@ -23,7 +22,6 @@ from iogauge.analysis.session.rows import Row, Table, make_table
 from iogauge.analysis.statistics import pooled
 from iogauge.analysis.statistics.interval import PAIRS
 from iogauge.common import json_file, tables
-from iogauge.common.files import write_whole
 from iogauge.common.text import counted
 from iogauge.measure.session import REPORT_OPTION, Child, Measured, cases_of, measure, say
 from reframe_tests.jobs import order
@@ -223,13 +221,9 @@ def run(child: Child, words: Sequence[str], output: Path, done: Measured, second
     )
     if more.report is not None:
         data = merge(data, json_file.read(more.report), more.name)
-        _replace(done.report, data)
+        json_file.write(done.report, data)
         own = output / "reports" / f"run-report-{done.name}.json"
         if own != done.report:
-            _replace(own, data)
+            json_file.write(own, data)
         more.report.unlink()
     return more.status
-
-
-def _replace(report: Path, data: Json) -> None:
-    write_whole(report, json.dumps(data, indent=1) + "\n")

@@ -5,7 +5,6 @@ kept. A guard does the same if this process itself is killed."""
 
 import argparse
 import ctypes
-import json
 import os
 import secrets
 import select
@@ -23,7 +22,6 @@ from typing import Any
 
 from iogauge.analysis.session.loader import SEED_KEY
 from iogauge.common import json_file, lock, paths, processes
-from iogauge.common.files import write_whole
 from iogauge.common.guard import HOLD, Guard
 from iogauge.common.progress import Bar
 from iogauge.common.run_folder import case_files, sessions
@@ -212,7 +210,7 @@ def measure(
         data = json_file.read(report) if report.stat().st_mtime_ns != before else None
     if data is None:
         if status == 0:
-            say(f"nothing was selected: no test matches {' '.join(words)!r}; -- -l lists them")
+            say(f"nothing was selected by {' '.join(words)}; all tests: iogauge run -t . -- -l")
         else:
             say(f"ReFrame left no report; {lines.log} ends:")
             print(*lines.last(), sep="\n", file=sys.stderr)
@@ -221,7 +219,7 @@ def measure(
         return Measured(name, _status(child, status or NOTHING_SELECTED))
     data["session_info"][SEED_KEY] = seed
     for path in dict.fromkeys((own, report)):  # the first tells `store recover` that it has ended
-        write_whole(path, json.dumps(data, indent=1) + "\n")
+        json_file.write(path, data)
     ran, selected = count(data)
     if not ran:
         say(f"nothing was measured: all {selected} selected tests were skipped")

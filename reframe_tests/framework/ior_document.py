@@ -3,7 +3,6 @@
 not report, such as minima and means over processes, is null here, never guessed. Wrong bytes are a
 line on stdout and the exit status, without a place."""
 
-import json
 import re
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -239,4 +238,4 @@ def _error_document(stdout: str, asked: Asked) -> dict[str, Any]:
 def convert_files(folder: Path, stdout: Path, asked: Asked) -> None:
     """`result.json` in `folder` from `ior.json` and, if it is there, `ceilings.json`."""
     document = convert(text_of(folder / "ior.json"), stdout.read_text(errors="replace"), asked)
-    (folder / DOCUMENT).write_text(json.dumps(document, indent=1) + "\n")
+    json_file.write(folder / DOCUMENT, document)

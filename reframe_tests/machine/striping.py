@@ -2,7 +2,6 @@
 """Striping: what a job script's `stripe` block read back from the file system (`striping.txt`), and
 its place in the document. Needs no ReFrame."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -72,4 +71,4 @@ def record(stage: Path, asked: dict[str, Any] | None) -> None:
         "asked": {key: asked[key] for key in ("count", "size", "own") if key in asked},
         **read_back(asked["kind"], answer.read_text(errors="replace")),
     }
-    document.write_text(json.dumps(data, indent=1) + "\n")
+    json_file.write(document, data)
