@@ -3,8 +3,8 @@
 
 import re
 import runpy
+import traceback
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from reframe.core.exceptions import ReframeError
 from iogauge.analysis.errors import UsageError
 from iogauge.common.paths import ROOT
 from iogauge.common.text import unknown
+from site_configs.support import check
 
 FOLDER = ROOT / "site_configs"
 IS_SITE = re.compile(r"^site_configuration\s*[:=]", re.MULTILINE)
@@ -26,19 +27,34 @@ def files() -> list[Path]:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """The file's site_configuration. Raises ReframeError, also if there is none."""
-    found = runpy.run_path(str(path)).get("site_configuration")
+    """The file's site_configuration. Raises ReframeError with the line of any mistake."""
+    try:
+        found = runpy.run_path(str(path)).get("site_configuration")
+    except ReframeError:
+        raise
+    except (Exception, SystemExit) as error:  # the file is a program
+        frames = traceback.TracebackException.from_exception(error)
+        lines = [frame.lineno for frame in frames.stack if frame.filename == str(path)]
+        line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else "?"
+        why = f"line {line}: {type(error).__name__}: {error}"
+        raise ReframeError(why) from None
     if not isinstance(found, dict):
         raise ReframeError("no site_configuration; see docs/reference/site-file.md")
+    if wrong := "; ".join(check.problems(found)):
+        raise ReframeError(wrong)
     return found
 
 
+def partitions(path: Path) -> list[dict[str, Any]]:
+    try:
+        return [part for one in load(path)["systems"] for part in one["partitions"]]
+    except ReframeError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
 def runs_here(path: Path) -> bool:
-    """Whether jobs run on this machine, without a batch system. ReFrame reports load errors."""
-    with suppress(Exception):
-        parts = [part for one in load(path)["systems"] for part in one["partitions"]]
-        return any(str(part["scheduler"]).startswith("local") for part in parts)
-    return False
+    """Whether jobs run on this machine, without a batch system."""
+    return any(str(part["scheduler"]).startswith("local") for part in partitions(path))
 
 
 def local_file_systems() -> dict[str, dict[str, Any]]:

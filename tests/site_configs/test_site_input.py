@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from iogauge.cli.main import main
 from iogauge.measure import sites
 from iogauge.measure.sites import Asked
 from reframe_tests.machine.filesystems import published_peak, published_shares
@@ -337,3 +338,26 @@ def test_file_systems_of_this_machine() -> None:
     found = sites.local_file_systems()
     assert set(found) == {"ram", "disk"}
     assert str(found["ram"]["path"]) == (os.environ.get("IOGAUGE_RAM") or "/dev/shm")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("\nx = (\n", "line 2: SyntaxError: "),
+        ("import os\nos.nosuch\n", "line 2: AttributeError: "),
+        ("import nosuch\n", "line 1: ModuleNotFoundError: "),
+        ("raise SystemExit(3)\n", "line 1: SystemExit: 3"),
+        ("\xff\xfe", "line 1: SyntaxError: "),
+        ("", "no site_configuration; "),
+        ("site_configuration = {'systems': 1}\n", "environments: missing; "),
+    ],
+)
+@pytest.mark.parametrize("command", ["site check", "run --dry-run --site"])
+def test_what_is_wrong_in_a_site_file_is_one_line(
+    command: str, text: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (path := tmp_path / "mine.py").write_bytes(text.encode("latin-1"))
+    assert main([*command.split(), str(path)]) in (1, 2)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"iogauge: {path}: ")
+    assert why in line
