@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from iogauge.common.apart import apart
 from iogauge.common.files import write_whole
+from iogauge.common.paths import CHARTS
 
 from ..judge.advice import DEFAULT
 from ..judge.history import KEY, History
@@ -92,7 +93,6 @@ _TITLES = {"mib_s": "MiB/s", "fs": "file system"}
 LONG = ("says", "ledger", "measured", "published", "missing", "command", "our_conditions",
         "published_conditions", "unlike", "source")  # fmt: skip
 NARROW = ("variant", "hints", "parameters")  # may be folded
-NO_CHARTS = "For a chart here: pip install 'iogauge[charts]'"
 COUNTED = ("bytes", "calls", "processes")
 STYLES = {
     **dict.fromkeys(("regressed", "last run low", "contradicted", "slower", "mismatch"), "bad"),
@@ -200,13 +200,14 @@ def _charts(sections: Sequence[Section], each: Each) -> list[dict[str, Any]]:
 
 def _chart(section: Section, made: Any) -> dict[str, Any]:
     """`made`: the module with the charts, None without the extra."""
+    no_charts = f"For a chart here: {CHARTS}"
     panels = getattr(made, section.name)(section) if section.chart and made else None
     return {
         # made by the chart library from escaped text
         "panels": [Markup(svg) for svg in panels.svgs()] if panels else [],
         "legend": list(panels.colours.items()) if panels else [],
         "dashes": list(panels.dashes.items()) if panels else [],
-        "caption": section.chart if panels else NO_CHARTS if section.chart and not made else "",
+        "caption": section.chart if panels else no_charts if section.chart and not made else "",
     }
 
 

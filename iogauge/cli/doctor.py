@@ -20,7 +20,8 @@ from . import formats
 
 COLUMNS = ("what", "state", "found")
 OK, MISSING, NOTE = "ok", "missing", "-"
-SETUP = "make setup" if paths.is_checkout() else "pip install --upgrade iogauge"
+# How to get an MPI and what is built with it.
+MPI = "make setup" if paths.is_checkout() else "load its module, or install it"
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,8 @@ def _python() -> Iterator[Line]:
     names = re.findall(r"^[A-Za-z][\w-]*", text, re.MULTILINE)
     lost = [name for name in names if not list(metadata.distributions(name=name))]
     version = f"Python {platform.python_version()}"
-    packages = f"without {', '.join(lost)}: {SETUP}" if lost else f"with all {len(names)} packages"
-    yield Line("Python", MISSING if lost else OK, f"{version} {packages}", bool(lost))
+    has = f"without {', '.join(lost)}: {paths.SET_UP}" if lost else f"all {len(names)} packages"
+    yield Line("Python", MISSING if lost else OK, f"{version}, {has}", bool(lost))
 
 
 def _stacks() -> Iterator[Line]:
@@ -75,10 +76,10 @@ def _stacks() -> Iterator[Line]:
         there, missing = stacks.libraries(name)
         usable += not lacks
         more = f"; without {' '.join(missing)}" if missing else ""
-        found = f"{lacks.partition(': ')[2]}: {SETUP}" if lacks else " ".join(there) + more
+        found = f"{lacks.partition(': ')[2]}: {MPI}" if lacks else " ".join(there) + more
         yield Line(f"stack {name}", MISSING if lacks else OK, one_line(found, 300))
     if not usable:
-        yield Line("stacks", MISSING, f"no MPI that kernels can be built with: {SETUP}", True)
+        yield Line("stacks", MISSING, f"no MPI that kernels can be built with: {MPI}", True)
 
 
 def _tracing() -> Iterator[Line]:

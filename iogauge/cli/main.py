@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from iogauge import version
 from iogauge.analysis.errors import EXIT_DATA, EXIT_USAGE, LONGEST, AnalysisError
 from iogauge.cli import options, table
-from iogauge.common import tables
+from iogauge.common import paths, tables
 from iogauge.common.files import CannotWrite
 from iogauge.common.text import nearest, one_line, unknown
 
@@ -178,8 +178,7 @@ def _expected(error: Exception) -> tuple[str, int] | None:
     if isinstance(error, CannotWrite):
         return str(error), EXIT_USAGE
     if isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("iogauge"):
-        package = "iogauge[charts]" if error.name in options.CHARTS else "iogauge"
-        right = f"run .venv/bin/iogauge (make setup makes it), or pip install '{package}'"
+        right = paths.CHARTS if error.name in options.CHARTS else paths.SET_UP
         return f"{sys.executable} has no package {error.name!r}: {right}", EXIT_USAGE
     if isinstance(error, OSError):  # an unreadable file or folder, a full disk
         return f"{error.filename}: {error.strerror}", EXIT_DATA

@@ -7,6 +7,7 @@ import argparse
 import contextlib
 import itertools
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterator
@@ -45,18 +46,25 @@ def page_beside(asked: Path | None) -> Iterator[None]:
     except ModuleNotFoundError as error:
         if asked or error.name not in CHARTS:
             raise
-        say("no page: pip install 'iogauge[charts]'")
+        say(f"no page: {paths.CHARTS}")
 
 
 def need_checkout(command: str) -> None:
     if not paths.is_checkout():
-        raise AnalysisError(f"{command} needs a checkout of iogauge; this is an installed package")
+        instead = f"in one, {paths.IN_CHECKOUT} {command}"
+        raise AnalysisError(f"{command} needs a checkout of iogauge: {instead}")
 
 
 def count(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number, 0 or more")
     return int(text)
+
+
+def setting(text: str) -> str:
+    if not re.match(".+=", text):  # ReFrame would go on without it
+        raise argparse.ArgumentTypeError(f"{text!r}: expected NAME=VALUE")
+    return text
 
 
 def names(text: str) -> list[str]:

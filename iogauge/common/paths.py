@@ -28,6 +28,10 @@ def is_checkout() -> bool:
     return ROOT != INSTALLED
 
 
+# For messages: how to get what is missing.
+IN_CHECKOUT = "make setup, then .venv/bin/iogauge"
+SET_UP = IN_CHECKOUT if is_checkout() else "pip install the folder that iogauge came from"
+CHARTS = "pip install altair vl-convert-python"
 LOCAL = _local()
 BUILDS = LOCAL / "build"
 # A library without functions, which lets a program for Debian's MPICH load another's
@@ -74,3 +78,4 @@ def pass_on() -> None:
     """To ReFrame, which reads an installed site file in another folder than this one."""
     for name in ("references", "templates"):
         os.environ[f"IOGAUGE_{name.upper()}"] = str(own(name))
+    os.environ["RFM_COLORIZE"] = "n"  # also to a terminal: its lines are read

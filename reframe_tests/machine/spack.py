@@ -213,7 +213,8 @@ def _open(variant: str) -> Environment:
         found = ENVIRONMENTS.rglob("spack.yaml")
         names = sorted(str(file.parent.relative_to(ENVIRONMENTS)) for file in found)
         raise CannotUse(
-            f"Spack environment {variant!r} is unknown; expected one of default, {', '.join(names)}"
+            f"Spack environment {variant!r} is unknown; expected one of "
+            f"{', '.join(['default', *names])} (IOGAUGE_ENVIRONMENTS={ENVIRONMENTS})"
         )
     spack = program()
     roots = _roots(variant, folder)

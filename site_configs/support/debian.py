@@ -14,7 +14,7 @@ from typing import Any
 
 from reframe.core.exceptions import ConfigError
 
-from iogauge.common.paths import LOCAL
+from iogauge.common.paths import LOCAL, is_checkout
 from iogauge.common.text import unknown
 from site_configs.support import common
 
@@ -36,7 +36,10 @@ OWN = own_version()
 
 
 def need(what: Path | str, package: str) -> dict[str, str]:
-    """A command (a bare name) or a file (a path) that a stack needs, and what provides it."""
+    """A command (a bare name) or a file (a path) that a stack needs, and what provides it: a script
+    of the checkout, which an installed package lacks, begins with `environments/`."""
+    if package.startswith("environments/") and not is_checkout():
+        package = "build it, and name it in a site file: iogauge site new NAME"
     return {"what": str(what), "from": package}
 
 

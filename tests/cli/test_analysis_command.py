@@ -196,7 +196,8 @@ def test_a_python_without_the_packages_is_one_line(command: str) -> None:
     words = [sys.executable, "-S", "-m", "iogauge", *command.split()]  # -S: none that is installed
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2
-    assert re.fullmatch(r"iogauge: \S+ has no package '\w+': run .*\n", done.stderr), done.stderr
+    said = done.stderr
+    assert re.fullmatch(r"iogauge: \S+ has no package '\w+': make setup.*\n", said), said
 
 
 @pytest.mark.parametrize(

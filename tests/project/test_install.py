@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -111,7 +112,7 @@ def test_without_the_extra_the_page_has_no_charts_and_says_so(
     page = (tmp_path / "output" / "report.html").read_text()
     assert "For a chart here: pip install" in page and "<figcaption>Points" not in page
     done = run(installed, tmp_path, "summary", "--png", "bars.png", hidden=hidden)
-    assert done.returncode == 2 and "pip install 'iogauge[charts]'" in done.stderr
+    assert done.returncode == 2 and "pip install altair vl-convert-python" in done.stderr
 
 
 def test_what_sets_up_stacks_says_that_it_needs_a_checkout(installed: Path, tmp_path: Path) -> None:
@@ -121,6 +122,60 @@ def test_what_sets_up_stacks_says_that_it_needs_a_checkout(installed: Path, tmp_
         done = run(installed, tmp_path, *command.split())
         assert done.returncode == 3 and done.stderr.count("\n") == 1, done.stderr
         assert f"iogauge: {command} needs a checkout" in done.stderr
+
+
+# Only a checkout has these; `make`'s targets are its Makefile's.
+ITS_OWN = re.compile(
+    r"\bmake (?:setup|run|test|docs|spack|help)\b|\.venv|\b(?:environments|tools|tests)/"
+)
+# Messages of commands that say at once that they need a checkout, or that say where it is.
+MAY_NAME_THEM = {
+    "iogauge/cli/stack.py": "stack check",
+    "iogauge/common/paths.py": "IN_CHECKOUT",
+    "iogauge/cli/doctor.py": "MPI",
+}
+
+
+def texts(path: Path) -> list[str]:
+    """A file's strings, without those that document it."""
+    tree = ast.parse(path.read_text())
+    said = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    strings = (node for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    return [one.value for one in strings if isinstance(one.value, str) and id(one) not in said]
+
+
+def test_no_message_names_what_only_a_checkout_has(installed: Path, tmp_path: Path) -> None:
+    """Of the stacks' needs `site_configs.support.debian.need` says what is right for a package."""
+    source = installed / "iogauge" / "source"
+    places = [installed / "iogauge", source / "reframe_tests"]
+    found = {
+        str(path.relative_to(source if source in path.parents else installed))
+        for place in places
+        for path in place.rglob("*.py")
+        if "site_configs" not in path.parts and any(map(ITS_OWN.search, texts(path)))
+    }
+    assert found == set(MAY_NAME_THEM)
+    code = """
+from iogauge.common import paths
+from iogauge.cli import doctor
+from site_configs.support import chosen
+print(paths.SET_UP, doctor.MPI)
+for name in ("openmpi", "mpich", "trixie-openmpi", "trixie-mpich", "wheel:mpich==5.0.2",
+             "abi:mpich==5.0.2", "standard:mpich==5.0.2", "standard:sid-openmpi"):
+    for needs in chosen.stack(name)["extras"]["needs"].values():
+        print(*(need["from"] for need in needs))
+"""
+    told = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path, env={"PYTHONPATH": f"{installed}:{source}", "PYTHONSAFEPATH": "1"},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert "iogauge site new" in told.stdout, told.stderr
+    assert ITS_OWN.findall(told.stdout) == []
 
 
 @pytest.mark.slow

@@ -88,7 +88,7 @@ class Modules:
         if self.spack:
             lines.append(
                 f"Spack is here ({self.spack}): common.spack_stack(VARIANT, [...]) is an environ "
-                "whose libraries are a folder of environments/ (docs/spack.md)."
+                "whose libraries are a Spack environment (docs/spack.md)."
             )
         return lines
 
