@@ -10,20 +10,27 @@ from pathlib import Path
 
 from iogauge.analysis.errors import EXIT_OK, UsageError
 from iogauge.common import lock, paths
+from iogauge.common.text import unknown
 from iogauge.measure import kernels, offline, rounds, run_session, sites, stacks
 from iogauge.measure.session import REFRAME, alone
 from iogauge.measure.sites import Asked
+from reframe_tests.framework.variants import SCALES
 
 from . import options
 
 QUICK = "quick"
+# How those of ReFrame's actions begin that start no job.
+NO_RUN = (
+    *("-l", "-L", "-V", "-h", "--list", "--describe", "--detect", "--ci", "--show", "--dry"),
+    *("--version", "--help", "--delete", "--performance-compare"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("-n", dest="tests", action="append", default=[])
     add("-t", dest="tags", action="append", default=[])
-    add("-S", dest="settings", action="append", default=[])
+    add("-S", dest="settings", type=options.setting, action="append", default=[])
     add("--site", default=sites.LOCAL)
     add("--system")
     add("--stack", type=options.names, default=[])
@@ -52,8 +59,8 @@ def run(args: argparse.Namespace) -> int:
     os.environ["IOGAUGE_OUTPUT"] = str((args.output or paths.output()).absolute())
     if asked.is_local:
         use(args.stack)
-    if any(word.startswith(("-l", "-L", "--list", "--describe")) for word in args.reframe):
-        return subprocess.run([REFRAME, *asked.options()], check=False).returncode  # runs nothing
+    if any(word.startswith(NO_RUN) for word in args.reframe):
+        return subprocess.run([REFRAME, *asked.options()], check=False).returncode
     if asked.is_local and not paths.is_checkout() and not paths.builds().exists():
         options.say(f"run: iokernel is built first, in {paths.builds()} (a minute)")
     if not sites.runs_here(asked.site):  # for other nodes
@@ -79,6 +86,13 @@ def use(names: list[str]) -> None:
 def _asked(args: argparse.Namespace) -> Asked:
     site = sites.find(args.site)
     is_local = site.stem == sites.LOCAL
+    parts = sites.partitions(site)
+    known = {"scale": SCALES, "fs": [fs for part in parts for fs in part["extras"]["filesystems"]]}
+    known["stack"] = [name for part in parts for name in part["environs"] if not is_local]
+    for option, names in known.items():  # ReFrame would leave out what it does not know
+        for name in getattr(args, option):
+            if names and name not in names:
+                raise UsageError(f"--{option} {unknown(name, dict.fromkeys(names))}")
     selects = ("-n", "--name", "-t", "--tag")
     chosen = any(word.startswith(selects) for word in args.reframe) or (args.tests and not is_local)
     tags = args.tags or ([] if chosen or args.scale else [QUICK])

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--stack", default="openmpi")
     add("--program", type=options.in_file)
     add("--dir", type=options.out_folder, default=Path("/dev/shm"))
-    add("--set", action="append", default=[])
+    add("--set", type=options.setting, action="append", default=[])
     add("--tries", type=int, default=6)
     add("--runs", type=int, default=20)
     add("-o", "--out", type=options.out_file)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import inspect
 import re
 import shlex
 from collections import defaultdict
@@ -14,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from reframe.frontend import cli as reframe_cli
 
 from iogauge import cli
 from iogauge.analysis.judge import selection
 from iogauge.analysis.store.database import Where
-from iogauge.cli import compare, table
-from iogauge.cli.main import _find, parser_of
+from iogauge.cli import compare, run, table
+from iogauge.cli.main import _find, main, parser_of
 from iogauge.common import tables
 
 MODULES: dict[str, list[table.Command]] = defaultdict(list)
@@ -147,3 +149,34 @@ def test_an_example_of_the_help_is_taken(line: str) -> None:
     found, words = _find(shlex.split(command)[1:])
     args = parser_of(found).parse(words)
     Where.parse(getattr(args, "where", None) or [])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--fs", "ram,dsk"], "--fs 'dsk' is unknown; did you mean 'disk'?"),
+        (["--scale", "smoke,laptp"], "--scale 'laptp' is unknown; did you mean 'laptop'?"),
+        (["--site", "slurm_lustre", "--stack", "x"], "--stack 'x' is unknown; use one of default"),
+        (["-S", "repeats"], "argument -S: 'repeats': expected NAME=VALUE"),
+    ],
+)
+def test_a_run_of_what_is_not_there_is_refused(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """ReFrame would run the rest, or all, without a word."""
+    try:
+        status = main(["run", *words, "--dry-run"])
+    except SystemExit as end:
+        status = int(end.code or 0)
+    assert status == 2
+    assert capsys.readouterr().err.startswith(f"iogauge: {said}\n")
+
+
+def test_no_action_of_reframe_but_a_run_waits_for_another_session() -> None:
+    """Each that ReFrame has, and no other option of it."""
+    source = inspect.getsource(reframe_cli)
+    given = re.findall(r"(\w+)\.add_argument\(\s*(.*?)(?=\w+=)", source, re.S)
+    names = [(group, name) for group, text in given for name in re.findall(r"'(-[^']+)'", text)]
+    starts = {name for group, name in names if group == "action_options"} - {"-r", "--run"}
+    assert {"-l", "--ci-generate", "--show-config"} < starts
+    assert {name for _, name in names if name.startswith(run.NO_RUN)} == starts

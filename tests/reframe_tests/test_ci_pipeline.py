@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from iogauge.common import lock
 from iogauge.measure import sites
 from tests.reframe_session import ROOT, reframe
 
@@ -49,3 +50,16 @@ def test_each_job_of_a_pipeline_names_its_system(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"selected system:   '{SYSTEM}'" in done.stdout
     assert sum(line.startswith("- S3d") for line in done.stdout.splitlines()) == 1
+
+
+def test_a_pipeline_is_written_while_another_session_measures(tmp_path: Path) -> None:
+    environment = {**os.environ, "IOGAUGE_OUTPUT": str(tmp_path), lock.LIMIT: "0"}
+    environment.pop(lock.ESCAPE, None)
+    asked = ["--site", SYSTEM, "-n", "S3d%.*call=posix%scale=smoke", "--", "--ci-generate"]
+    with lock.measuring("another", [tmp_path / lock.NAME], always=True):
+        done = subprocess.run(
+            [sys.executable, "-m", "iogauge", "run", *asked, str(tmp_path / "ci.yml")],
+            cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "BuildKernels" in (tmp_path / "ci.yml").read_text()

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from reframe_tests.framework.variants import values_of
-from tests.reframe_session import reframe
+from reframe_tests.framework.variants import SCALES, values_of
+from tests.reframe_session import ROOT, reframe
 
 
 @pytest.mark.parametrize(
@@ -51,6 +52,19 @@ def test_a_wrong_expression_is_said_by_reframe(tmp_path: Path) -> None:
     for option in ("-n", "-t"):
         session = reframe(tmp_path, "-l", option, "S3d(", tests="sweeps.py")
         assert session.status == 1 and "invalid regex: 'S3d('" in session.text, session.text
+
+
+@pytest.mark.parametrize("setting", ["repeats=abc", "S3d.time_limit=soon"])
+def test_a_value_of_another_type_is_said_with_its_setting(setting: str, tmp_path: Path) -> None:
+    session = reframe(tmp_path, "-l", "-n", "^S3d", "-S", setting, tests="s3d.py")
+    assert session.status == 1
+    assert f"reframe error: -S {setting}: " in session.text
+
+
+def test_each_scale_is_known() -> None:
+    texts = [path.read_text() for path in (ROOT / "reframe_tests" / "benchmarks").glob("*.py")]
+    there = {name for text in texts for name in re.findall(r'"([\w-]+)": Scale\(', text)}
+    assert there == set(SCALES)
 
 
 def test_a_test_without_a_chosen_variant_is_known(tmp_path: Path) -> None:
