@@ -31,6 +31,7 @@ from .model import DIRECTIONS, Result, Run, Session, Status
 SQLITE = b"SQLite format 3\0"  # how ReFrame's results.db begins
 DATABASE_VERSION = "1"  # of its schema, the major one
 DATA_VERSION = "4"  # the major version; ReFrame raises it when old readers would break
+NO_REPORT = "expected the report of a session, found none; make one with: iogauge run"
 REPORTS = "reports"  # below the output folder, as site_configs/support/common.py sets it
 PEAK = "peak"  # the tag of tests that measure only the ceilings (benchmarks/peak.py)
 SEED_KEY = "order_seed"  # of a report whose jobs ran in random order
@@ -51,7 +52,7 @@ def last_report(output: Path) -> Path:
     for path in _reports(output):
         if measured(read_report(path)):
             return path
-    raise MissingReportError(f"{output / REPORTS}: expected the report of a session, found none")
+    raise MissingReportError(f"{output / REPORTS}: {NO_REPORT}")
 
 
 def all_reports(output: Path, missing_ok: bool = False) -> list[Path]:
@@ -59,7 +60,7 @@ def all_reports(output: Path, missing_ok: bool = False) -> list[Path]:
     there is none, unless `missing_ok`."""
     found = _reports(output)
     if not found and not missing_ok:
-        raise MissingReportError(f"{output / REPORTS}: expected reports of sessions, found none")
+        raise MissingReportError(f"{output / REPORTS}: {NO_REPORT}")
     return found[::-1]
 
 

@@ -33,6 +33,7 @@ def run(args: argparse.Namespace) -> int:
     if args.form == "timeline":
         from iogauge.analysis.pages import timeline
 
+        options.need(args.report, "a traced run")
         folder = args.report or traced.last_traced(args.output)
         found = traced.load(folder if folder.is_dir() else folder.parent)
         text = json.dumps(timeline.events(found), allow_nan=False) + "\n"

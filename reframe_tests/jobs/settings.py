@@ -47,10 +47,17 @@ def refuse_unknown() -> None:
         return
 
     def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
-        tests = load_all(self, *args, **kwargs)
+        given = {k: v for k, v in (self._external_vars or {}).items() if not k.startswith("_")}
+        try:
+            tests = load_all(self, *args, **kwargs)
+        except (TypeError, ValueError) as error:  # ReFrame's words do not name the setting
+            asked = [f"-S {name}={text}" for name, text in given.items() if text in str(error)]
+            if not asked:
+                raise
+            raise ReframeError(f"{' or '.join(asked)}: {error}") from None
         known = {type(test).__name__: variables(type(test)) for test in tests}
         unset = {name: self.unset_vars(name) for name in known}
-        problem = misplaced(self._external_vars or {}, unset, known)
+        problem = misplaced(given, unset, known)
         if problem:
             raise ReframeError(problem)
         # ReFrame would warn that fixtures do not take a benchmark's variable.
