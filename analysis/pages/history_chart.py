@@ -85,13 +85,13 @@ def _panel(one: History) -> alt.LayerChart:
         scale=alt.Scale(zero=True, nice=4),  # as many ticks
     )
     colour = alt.condition("datum.bad", alt.value(BAD), alt.value(MUTED))
-    layers = [
-        alt.Chart(alt.InlineData(values=runs))
-        .mark_point(filled=True, size=14, color=PALETTE[0], aria=True, ariaRoleDescription=SAYS)
-        .encode(x=x, y=y, description=alt.Description("says:N")),
+    layers = [  # the runs above the line of their level, which would cover them
         alt.Chart(alt.InlineData(values=levels))
         .mark_rule(color=INK, strokeWidth=2)
         .encode(x=alt.X("from:T"), x2="to:T", y=alt.Y("level:Q")),
+        alt.Chart(alt.InlineData(values=runs))
+        .mark_point(filled=True, size=14, color=PALETTE[0], aria=True, ariaRoleDescription=SAYS)
+        .encode(x=x, y=y, description=alt.Description("says:N")),
     ]
     if marks:
         base = alt.Chart(alt.InlineData(values=marks)).encode(x=alt.X("at:T"))

@@ -41,6 +41,8 @@ def run(args: argparse.Namespace) -> int:
 
         history_chart.write(args.plot, found)
         options.say_written(args.plot)
+        if len(found) > (most := history_chart.MOST):
+            options.say(f"it shows {most} of {len(found)} cases, the largest drops first")
     options.say(history_table.in_words(found))
     broken = args.fail_regressed and any(one.bad for one in found)
     return EXIT_NOT_VERIFIED if broken else EXIT_OK

@@ -24,6 +24,7 @@ from iogauge.analysis.pages.words import over_time
 from iogauge.analysis.statistics import change_points
 from iogauge.analysis.store import baselines, database
 from iogauge.analysis.store.ingest import ingest
+from iogauge.cli.main import main
 from tests import analysis_made as made
 from tests.analysis_recorded import Recorded, run_analysis, s3d
 from tests.simulate import history as simulated
@@ -318,7 +319,9 @@ def test_a_long_history_has_points_of_several_runs() -> None:
     one = judged(values)
     names = ("pattern", "scale", "method", "mode", "variant", "stack", "fs", "quantity")
     one.case = {**one.case, **dict.fromkeys(names, "x")}
-    points = history_chart.panels([one]).panels[0].layer[0].data.values
+    line, dots, *_ = history_chart.panels([one]).panels[0].layer
+    assert line.mark.type == "rule"  # below the points, which it would cover
+    points = dots.data.values
     assert len(points) == history_chart.POINTS
     last = len(history.LOW)  # judged by themselves, so a drop since last night is seen
     assert [point["value"] for point in points[-last:]] == values[-last:]
@@ -336,6 +339,19 @@ def test_the_plot(nights: Path, tmp_path: Path, end: str) -> None:
     assert plot.read_bytes().startswith(start)
     if end == "svg":
         assert "10 Dec 2026" in plot.read_text()
+
+
+def test_a_plot_of_some_cases_says_so(
+    nights: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ["history", "--store", str(nights / "store"), "--plot", str(tmp_path / "p.svg")]
+    for most, said in ((4, ""), (1, "it shows 1 of 4 cases, the largest drops first\n")):
+        monkeypatch.setattr(history_chart, "MOST", most)
+        assert main(words) == 0
+        assert capsys.readouterr().err.partition("p.svg\n")[2].startswith(said or "4 histories")
 
 
 def test_the_jobs_of_one_session_are_one_night(tmp_path: Path) -> None:
