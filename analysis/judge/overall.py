@@ -107,7 +107,8 @@ def _where(both: Sequence[Pair]) -> str:
 def _typically(found: Interval, sides: Sides) -> str:
     if found.verdict == "no difference":
         return f"{sides.b} is as fast as {sides.a}: {no_difference(found)}"
-    value = f"typically {ratio(found.value, found.verdict)} times as fast as {sides.a}"
+    typically = "on average" if found.kind == "rounds" else "typically"
+    value = f"{typically} {ratio(found.value, found.verdict)} times as fast as {sides.a}"
     if found.low is None or found.high is None:
         return f"{sides.b} was {value}, not decided yet: {found.lacks}"
     ends = f"({three(found.low)} to {three(found.high)})"
@@ -135,13 +136,16 @@ def _of_group(cases: Sequence[gate.Evidence], level: float, sides: Sides) -> str
 
 def _takes(found: Interval, cases: Sequence[gate.Evidence], sides: Sides) -> str:
     """How many more rounds of these cases would decide it, and their minutes."""
-    if not any(case.pairs for case in cases):
+    if found.kind == "sessions":
         return f": {found.lacks}"
-    now = max(len(case.pairs) for case in cases)
-    rounds = max(math.ceil(now * found.wanted / min(found.samples)), now + 1) - now
+    rounds = more_rounds(found, min(len(case.pairs) for case in cases))
     seconds = rounds * 2 * len(cases) * sides.seconds
     time = f", about {math.ceil(seconds / 60)} min" if seconds else ""
     return f": {counted(rounds, 'more round')}{time}"
+
+
+def more_rounds(found: Interval, now: int) -> int:
+    return max(math.ceil(now * found.wanted / min(found.samples)) - now, 1)
 
 
 def _what_is_in_it(both: Sequence[Pair], whole: Sequence[gate.Evidence], sides: Sides) -> list[str]:

@@ -19,7 +19,7 @@ from .exact import outside_one, outside_signed, outside_two
 
 Floats = npt.NDArray[np.float64]
 Verdict = Literal["faster", "slower", "no difference", "not decided yet"]
-Kind = Literal["pairs", "jobs", "sessions", "cases"]
+Kind = Literal["pairs", "jobs", "sessions", "cases", "rounds"]
 
 LEVEL = 0.95
 PAIRS = 6  # 2^-5 of all sets of six pairs lie on one side of the truth: 3 %

@@ -2,11 +2,13 @@
 """What B is to A over all cases together.
 
 In pairs whose order was drawn, any difference could as well have had the other sign, whatever the
-noise: the signed ranks of one difference for each case give the typical ratio, its interval and its
-chance. Where sides have separate sessions a session is one sample: the median of how far its
-cases are from their middle.
+noise. One round: the signed ranks of one difference for each case give the typical ratio, its
+interval and its chance. More rounds: how far those of a case are apart is the noise alone, however
+much cases differ. Where sides have separate sessions a session is one sample: the median of how far
+its cases are from their middle.
 """
 
+import itertools
 import math
 import statistics
 from collections.abc import Mapping, Sequence
@@ -17,6 +19,7 @@ import numpy as np
 
 from . import exact
 from .interval import JOBS, LEVEL, PAIRS, Interval, Kind, correlation, effective, of_ratios, of_two
+from .prediction import t_quantile, t_tail
 
 Speeds = Mapping[Any, float]  # by round or session
 _ROUNDING = 1e-9
@@ -32,15 +35,59 @@ class Pooled:
 
 
 def of_pairs(cases: Sequence[Speeds], level: float = LEVEL) -> Pooled:
-    """From the logarithms of B over A by round, of each case. A case is a sample; of fewer than
-    PAIRS cases, a pair is."""
-    middles = [statistics.median(case.values()) for case in cases]
-    pairs = [value for case in cases for value in case.values()]
+    """From the logarithms of B over A by session and round, of each case. With PAIRS sessions or
+    more, one is a sample. Else it is a round, if half of the cases have two; else a case; of fewer
+    than PAIRS cases, a pair."""
+    several = len(cases) > 1
+    again = [case for case in cases if len(case) > 1]
+    free = sum(len(case) - 1 for case in again)
     kind: Kind = "cases" if len(cases) >= PAIRS else "pairs"
-    logs = middles if kind == "cases" else pairs
-    ratios = [math.exp(value) for value in logs]
-    interval = of_ratios(ratios, kind, level, alike=False)
+    if several and len({session for case in cases for session, _ in case}) >= PAIRS:
+        kind, logs = "sessions", _by_session(cases)
+    elif several and len(again) * 2 >= len(cases) and free >= PAIRS - 1:
+        return _of_rounds([list(case.values()) for case in cases], level)
+    elif kind == "cases":
+        logs = [statistics.median(case.values()) for case in cases]
+    else:
+        logs = [value for case in cases for value in case.values()]
+    interval = of_ratios([math.exp(value) for value in logs], kind, level, alike=kind == "sessions")
     return Pooled(interval, exact.signed(logs) if len(logs) >= PAIRS else 1.0, len(cases))
+
+
+def _by_session(cases: Sequence[Speeds]) -> list[float]:
+    """The mean over all cases in each session, oldest first, though a session may lack some."""
+    found: dict[Any, list[float]] = {}
+    middles = []
+    for case in sorted(cases, key=len, reverse=True):
+        middles.append(statistics.fmean(case.values()))
+        for session, of in itertools.groupby(case.items(), lambda one: one[0][0]):
+            mine = statistics.fmean(value for _, value in of)
+            found.setdefault(session, []).append(mine - middles[-1])
+    return [statistics.fmean(middles) + statistics.fmean(values) for values in found.values()]
+
+
+def _of_rounds(cases: Sequence[Sequence[float]], level: float) -> Pooled:
+    """The mean over exactly these cases, each a stratum with the variance of its mean (Cochran,
+    Sampling Techniques, 1977, 5.4). What a case with one round differs by from the others stands
+    for its noise, and is more. Degrees of freedom: Welch, Biometrika 34, 1947."""
+    middle = statistics.fmean(map(statistics.fmean, cases))
+    alone = len(cases) / (len(cases) - 1)
+    parts = [
+        statistics.variance(of) / len(of) if len(of) > 1 else (alone * (of[0] - middle)) ** 2
+        for of in cases
+    ]
+    counts = [max(len(of), 2) for of in cases]
+    freedom = sum(counts) - len(counts)
+    if square := sum(parts):
+        worth = sum(part**2 / (n + 1) for part, n in zip(parts, counts, strict=True))
+        freedom = min(freedom, max(int(square**2 / worth) - 2, 1))
+    error = math.sqrt(square) / len(cases)
+    half = t_quantile((1 - level) / 2, freedom) * error
+    value, low, high = (math.exp(middle + way) for way in (0, -half, half))
+    fewest = min(map(len, cases))
+    interval = Interval(value, low, high, "rounds", (fewest,), fewest, 2)
+    above = t_tail(abs(middle) / error, freedom) if error else 0.0
+    return Pooled(interval, above if middle < 0 else 1 - above, len(cases))
 
 
 def of_sessions(cases: Sequence[tuple[Speeds, Speeds]]) -> Pooled | None:

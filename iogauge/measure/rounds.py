@@ -103,7 +103,9 @@ def _of_stacks(found: Sequence[Candidate]) -> list[Job]:
                 groups.setdefault((one.group[-1], direction, a, b), []).append(one)
     undecided = []
     for (_, direction, a, b), of in groups.items():
-        ratios = [{0: math.log(one.speeds[direction][b] / one.speeds[direction][a])} for one in of]
+        ratios = [
+            {(0, 0): math.log(one.speeds[direction][b] / one.speeds[direction][a])} for one in of
+        ]
         known = pooled.of_pairs(ratios).interval
         if known.verdict == "not decided yet":
             jobs = [Job(one.case, stack) for one in of for stack in (a, b)]

@@ -18,6 +18,7 @@ from . import history, rates, searches
 from .noise import ALIKE, INDEPENDENT, KINDS, OF_SESSIONS, SECOND_GAINS
 
 CASES, PAIRS, NIGHTS, LOOKS = (1, 20, 100), (8, 12, 20), (12, 20, 30), (7, 9, 12)
+AGAIN, SPREAD = (2, 3, 7), 0.4
 LOSSES = ((0.10, 10, False), (0.20, 10, False), (0.50, 100, False), (0.10, 100, True))
 OF_NIGHTS = [*(noise for noise in KINDS if noise != "bursts"), OF_SESSIONS]
 
@@ -66,7 +67,16 @@ def power(uses: int) -> Rows:
 def pooled(uses: int) -> Rows:
     yield "noise", "sentence wrong", "any group wrong", "half-width", "finds 10 %"
     for noise in [*KINDS, SECOND_GAINS]:
-        yield noise, *map(percent, rates.overall(noise, max(uses // 4, 2)))
+        yield noise, *map(percent, rates.of_one_round(noise, max(uses // 4, 2)))
+
+
+def differing(uses: int) -> Rows:
+    yield "noise", *(f"{what}, {n} rounds" for n in AGAIN for what in (
+        "wrong / any group", "groups decided by one / by all", "as promised"))  # fmt: skip
+    for noise in [*KINDS, SECOND_GAINS]:
+        of = [rates.differing(noise, max(uses // 4, 2), SPREAD, n) for n in AGAIN]
+        yield noise, *(" / ".join(map(percent, part)) for one in of
+                       for part in (one[:2], one[3:5], one[5:]))  # fmt: skip
 
 
 def gains(uses: int) -> Rows:
@@ -121,6 +131,8 @@ TABLES = {
     "are, in %; a quarter lost a fifth:": corrected,
     "The sentence over all cases after one round of 44 cases, and four groups of 11, in %:":
         pooled,
+    "The same after more rounds of 44 cases whose true ratios differ (logarithms: by 0.4), and of "
+    "the groups not decided those that are after as many more as promised:": differing,
     "Gains that `iogauge run` finds without any, of eight calls on two stacks, in % (at most 5); "
     "and of one call, if its rounds ended as soon as it is decided:": gains,
     "Power of a gate, in %: finds this loss at 10 % noise, by the sign test with Holm's "

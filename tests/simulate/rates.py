@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Error rates of each statistic, for one kind of noise."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from iogauge.analysis.judge import advice, findings, learned
+from iogauge.analysis.judge import advice, findings, learned, overall
 from iogauge.analysis.judge.samples import Job
 from iogauge.analysis.session.model import DIRECTIONS
 from iogauge.analysis.statistics import bound_test, exact, gate, interval, pooled, prediction
@@ -16,6 +16,7 @@ from iogauge.measure import rounds
 from .noise import KINDS, SESSION, Floats, nights, session, true_median
 
 ROUNDS = rounds.ROUNDS  # of a session
+ROUNDING = 1 + 1e-9
 GROUPS = 4  # of the cases of a first round
 
 
@@ -26,8 +27,12 @@ def seeded(*words: object) -> np.random.Generator:
 def in_pairs(base: Floats, new: Floats) -> list[gate.Evidence]:
     """Of each case, by round."""
     logs = np.log(new / base)
-    return [gate.Evidence(float(np.exp(np.median(of))), dict(enumerate(of.tolist())))
-            for of in logs]  # fmt: skip
+    return [gate.Evidence(float(np.exp(np.median(of))), by_round(of.tolist())) for of in logs]
+
+
+def by_round(values: Sequence[float]) -> dict[tuple[int, int], float]:
+    """Of one session."""
+    return {(0, n): value for n, value in enumerate(values)}
 
 
 def in_sessions(base: Floats, new: Floats) -> list[gate.Evidence]:
@@ -108,25 +113,77 @@ class Overall(NamedTuple):
     found: float
 
 
-def overall(noise: str, uses: int, cases: int = 44) -> Overall:
+def of_one_round(noise: str, uses: int, cases: int = 44) -> Overall:
     generator = seeded("overall", noise)
     wrong = groups = found = 0
     widths = []
     for _ in range(uses):
         logs = np.diff(np.log(session(noise, generator, cases, 1)), axis=0)[0, :, 0]
-        whole = pooled.of_pairs([{0: value} for value in logs.tolist()]).interval
+        whole = pooled.of_pairs([{(0, 0): value} for value in logs.tolist()]).interval
         wrong += whole.verdict in ("faster", "slower")
         parts = np.split(logs, GROUPS)
         level = 1 - (1 - interval.LEVEL) / GROUPS
         groups += any(
-            pooled.of_pairs([{0: v} for v in part.tolist()], level).interval.verdict
+            pooled.of_pairs([{(0, 0): v} for v in part.tolist()], level).interval.verdict
             in ("faster", "slower")
             for part in parts
         )
-        gained = pooled.of_pairs([{0: value} for value in (logs + np.log(1.1)).tolist()])
+        gained = pooled.of_pairs([{(0, 0): value} for value in (logs + np.log(1.1)).tolist()])
         found += gained.interval.verdict == "faster"
         widths.append(np.log((whole.high or 1) / (whole.low or 1)) / 2)
     return Overall(wrong / uses, groups / uses, float(np.median(widths)), found / uses)
+
+
+class Differing(NamedTuple):
+    """Of cases that truly differ, in four groups of 11: uses whose sentence has an interval that
+    does not hold the mean over these cases, or any group has; groups whose "no difference above" is
+    wrong; groups decided by the first round, and by all; and of those that were not, the part that
+    is after as many more rounds as promised (of 30 at most)."""
+
+    wrong: float
+    any_group: float
+    not_equal: float
+    first: float
+    decided: float
+    kept: float
+
+
+def differing(
+    noise: str, uses: int, spread: float, rounds: int = 3, cases: int = 44, most: int = 30
+) -> Differing:
+    """`spread`: of the logarithms of true ratios, one group faster by a fifth as well."""
+    generator = seeded("differing", noise, spread, rounds)
+    count, promised, level = np.zeros(5), np.zeros(2), 1 - (1 - interval.LEVEL) / GROUPS
+    for _ in range(uses):
+        a, b = session(noise, generator, cases, rounds + most)
+        truths = generator.normal(0, spread, cases)
+        truths[: cases // GROUPS] += np.log(1.2)
+        logs = np.log(b / a) + truths[:, None]
+        of = [by_round(line) for line in logs[:, :rounds].tolist()]
+        count[0] += _misses(pooled.of_pairs(of).interval, truths)
+        missed = False
+        for part in np.split(np.arange(cases), GROUPS):
+            mine, truth = [of[i] for i in part], truths[part]
+            found = pooled.of_pairs(mine, level).interval
+            once = pooled.of_pairs([{(0, 0): one[0, 0]} for one in mine], level).interval
+            missed |= _misses(found, truth)
+            beyond = abs(truth.mean()) > np.log1p(found.most)
+            count[2] += found.verdict == "no difference" and beyond
+            count[3] += once.verdict != "not decided yet"
+            count[4] += found.verdict != "not decided yet"
+            more = 0 if not found.lacks else overall.more_rounds(found, rounds)
+            if 0 < more <= most:
+                later = [by_round(line) for line in logs[part, : rounds + more].tolist()]
+                after = pooled.of_pairs(later, level).interval
+                promised += after.verdict != "not decided yet", 1
+        count[1] += missed
+    each = count / uses / [1, 1, GROUPS, GROUPS, GROUPS]
+    return Differing(*each.tolist(), kept=float(promised[0] / max(promised[1], 1)))
+
+
+def _misses(found: interval.Interval, truths: Floats) -> bool:
+    low, high = found.low or 0.0, found.high or np.inf
+    return not low / ROUNDING <= np.exp(truths.mean()) <= high * ROUNDING
 
 
 class FalseGains(NamedTuple):
