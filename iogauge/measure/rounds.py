@@ -3,13 +3,12 @@
 
 One job per case ranks the cases but decides nothing. So what is near a decision runs again, each
 round in another order. The first and last of these rounds include the peak tests and disturbed
-jobs.
+jobs; some include all cases of several stacks.
 """
 
 import itertools
-import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +18,6 @@ from iogauge.analysis.session.case_file import ABORTED
 from iogauge.analysis.session.loader import ROUNDS_KEY, load_session
 from iogauge.analysis.session.model import DIRECTIONS, Direction, Run
 from iogauge.analysis.session.rows import Row, Table, make_table
-from iogauge.analysis.statistics import pooled
 from iogauge.analysis.statistics.interval import PAIRS
 from iogauge.common import json_file, tables
 from iogauge.common.text import counted
@@ -53,8 +51,13 @@ class Candidate:
         return of.get(stack, 0.0) if stack else max(of.values(), default=0.0)
 
     @property
+    def on(self) -> dict[str, float]:
+        """The speed to write by stack."""
+        return self.speeds["write"]
+
+    @property
     def fastest(self) -> str:
-        return max(self.speeds["write"], key=self.speeds["write"].__getitem__, default="")
+        return max(self.on, key=self.on.__getitem__, default="")
 
 
 class Job(NamedTuple):
@@ -81,42 +84,40 @@ def candidates(runs: Sequence[Run]) -> list[Candidate]:
     return list(found.values())
 
 
-def in_order(found: Sequence[Candidate]) -> list[Job]:
-    """Jobs in order of need: docs/analysis.md has it."""
+def in_order(found: Sequence[Candidate]) -> list[list[Job]]:
+    """The jobs that each question needs, in order of need: docs/analysis.md has it."""
     groups: dict[tuple[Any, ...], list[Candidate]] = {}
     for one in found:
         groups.setdefault(one.group, []).append(one)
-    tiers = [
+    return [
         list(itertools.chain(*tier)) for tier in zip(*map(_of_group, groups.values()), strict=True)
     ]
-    tiers[3:3] = [_of_stacks(found)]
-    return list(dict.fromkeys(itertools.chain(*tiers)))
 
 
-def _of_stacks(found: Sequence[Candidate]) -> list[Job]:
-    """The cases of file systems and directions on which stacks are undecided, the nearest first."""
-    groups: dict[tuple[Any, ...], list[Candidate]] = {}
-    for one in found:
-        for direction, speeds in one.speeds.items():
-            if len(speeds) > 1:
-                a, b = sorted(speeds)[:2]
-                groups.setdefault((one.group[-1], direction, a, b), []).append(one)
-    undecided = []
-    for (_, direction, a, b), of in groups.items():
-        ratios = [
-            {(0, 0): math.log(one.speeds[direction][b] / one.speeds[direction][a])} for one in of
-        ]
-        known = pooled.of_pairs(ratios).interval
-        if known.verdict == "not decided yet":
-            jobs = [Job(one.case, stack) for one in of for stack in (a, b)]
-            undecided.append((known.wanted * len(jobs), jobs))
-    return [job for _, jobs in sorted(undecided, key=lambda one: one[0]) for job in jobs]
+def on_stacks(found: Sequence[Candidate]) -> list[Job]:
+    """The cases that ran on several: their pairs are what stacks are judged by."""
+    return [Job(one.case, of) for one in found if len(one.on) > 1 for of in one.on]
+
+
+def shared(
+    tiers: Sequence[Sequence[Job]], pairs: Sequence[Job], room: float
+) -> tuple[list[Job], tuple[int, ...]]:
+    """Of time for so many jobs: those of all later rounds, and the rounds in which `pairs` run too:
+    two at most, after the first question; more after all of them."""
+    needed = list(dict.fromkeys(itertools.chain(*tiers)))
+    first, later, times = len({*itertools.chain(*tiers[:1])}), ROUNDS - 1, 0
+    for n in range(1, later if pairs else 1):
+        if n * len(pairs) + (later - n) * (first if n <= 2 else len(needed)) <= room:
+            times = n
+    most = int((room - times * len(pairs)) / (later - times))
+    of_pairs = tuple(n * (later - 1) // max(times - 1, 1) for n in range(times))
+    return needed[: max(most, 2)], of_pairs
 
 
 def _of_group(of: Sequence[Candidate]) -> list[list[Job]]:
     """The jobs that each question about a group needs, in order of the questions."""
     best = max(of, key=lambda one: one.best("write"))
-    stacks = sorted({stack for one in of for stack in one.speeds["write"]})
+    stacks = sorted({stack for one in of for stack in one.on})
     gain = [Job(best.case, best.fastest)]
     gain += [Job(one.case, best.fastest) for one in of if one.call == DEFAULT and one is not best]
     on_each = [max(of, key=lambda one: one.best("write", stack)) for stack in stacks]
@@ -137,7 +138,7 @@ def _of_group(of: Sequence[Candidate]) -> list[list[Job]]:
 
 
 def _on(one: Candidate, stacks: Sequence[str]) -> list[Job]:
-    return [Job(one.case, stack) for stack in stacks if stack in one.speeds["write"]]
+    return [Job(one.case, stack) for stack in stacks if stack in one.on]
 
 
 def twice(table: Table) -> list[list[Job]]:
@@ -195,37 +196,48 @@ def run(child: Child, words: Sequence[str], output: Path, done: Measured, second
     left = max(seconds - first, LEAST * sum(took)) - START
     hashes = {c.get("display_name") or c["name"]: c.get("hashcode") for c in cases}
     table = make_table(load_session(done.report))
-    needed, peaks, slow = (
-        [job for job in of if hashes.get(job.case)]
-        for of in (in_order(candidates(table.session.runs)), *twice(table))
-    )
     jobs = max(left, 0.0) / max(statistics.mean(took or [1.0]), 0.01)
-    also = [*peaks, *slow][: int(PART * jobs / len(TWICE))]
-    room = (jobs - len(TWICE) * len(also)) / (ROUNDS - 1)
-    chosen = needed[: max(int(room), 2)]
+    chosen, some = _plan(table, {case for case, known in hashes.items() if known}, jobs)
     if len(chosen) < 2:
         return 0  # nothing to decide
-    also = [job for job in also if job not in chosen]
-    tests, again = (len({*also, *chosen} & {*of}) for of in (peaks, slow))
-    what = [f"{ROUNDS - 1} more rounds of the {len(chosen)} jobs that can decide an answer"]
-    what += [f"{counted(tests, 'peak test')} in two of them"] * bool(tests)
-    what += [f"{again} of {counted(len(slow), 'disturbed job')} again"] * bool(slow)
-    say("; ".join(what))
     stacks: dict[str, list[str]] = {}
-    for job in (*chosen, *also):
+    for job in (*chosen, *some):
         stacks.setdefault(hashes[job.case], []).append(job.stack)
     names = [word for number in stacks for word in ("-n", f"/{number}")]
     names.append(f"--reruns={ROUNDS - 2}")  # one session, started once
-    some = [",".join(map(str, TWICE)), *(f"{hashes[job.case]}:{job.stack}" for job in also)]
-    variables = {ONLY: only(stacks), order.SOME: " ".join(some)}
+    limits = [f"{hashes[job.case]}:{job.stack}={','.join(map(str, some[job]))}" for job in some]
+    variables = {ONLY: only(stacks), order.SOME: " ".join(limits)}
     more = measure(
         child, [*without(words), *names], output, part=True, variables=variables, rounds=ROUNDS - 1
     )
     if more.report is not None:
         data = merge(data, json_file.read(more.report), more.name)
-        json_file.write(done.report, data)
-        own = output / "reports" / f"run-report-{done.name}.json"
-        if own != done.report:
-            json_file.write(own, data)
+        for report in {done.report, output / "reports" / f"run-report-{done.name}.json"}:
+            json_file.write(report, data)
         more.report.unlink()
     return more.status
+
+
+def _plan(
+    table: Table, known: Container[str], jobs: float
+) -> tuple[list[Job], dict[Job, tuple[int, ...]]]:
+    """Jobs of all later rounds, and others with their rounds; there is time for so many `jobs`."""
+    found = candidates(table.session.runs)
+    *tiers, pairs, peaks, slow = (
+        [job for job in of if job.case in known]
+        for of in (*in_order(found), on_stacks(found), *twice(table))
+    )
+    also = [*peaks, *slow][: int(PART * jobs / len(TWICE))]
+    chosen, of_pairs = shared(tiers, pairs, jobs - len(TWICE) * len({*also} - {*pairs}))
+    if not of_pairs:
+        chosen, _ = shared(tiers, [], jobs - len(TWICE) * len(also))
+    some = dict.fromkeys(also, TWICE) | dict.fromkeys(pairs if of_pairs else [], of_pairs)
+    some = {job: numbers for job, numbers in some.items() if job not in chosen}
+    tests, again = (len({*some, *chosen} & {*of}) for of in (peaks, slow))
+    what = [f"{ROUNDS - 1} more rounds of the {len(chosen)} jobs that can decide an answer"]
+    what += [f"of all {len(pairs)} jobs on several stacks in {len(of_pairs)}"] * bool(of_pairs)
+    what += [f"{counted(tests, 'peak test')} in two of them"] * bool(tests)
+    what += [f"{again} of {counted(len(slow), 'disturbed job')} again"] * bool(slow)
+    if len(chosen) > 1:
+        say("; ".join(what))
+    return chosen, some

@@ -10,7 +10,7 @@ from typing import Any
 from reframe.frontend.executors import Runner
 
 SEED = "IOGAUGE_ORDER_SEED"  # of the environment; without it the order is ReFrame's
-SOME = "IOGAUGE_SOME_ROUNDS"  # of the environment: 0,5 HASH:STACK ... for jobs of two rounds
+SOME = "IOGAUGE_SOME_ROUNDS"  # of the environment: HASH:STACK=0,5 ... for jobs of two rounds
 PEAK = "peak"  # the tag of tests that keep their place
 KEPT = "_iogauge_wrapped"
 
@@ -38,11 +38,11 @@ def _keeps_its_place(case: Any) -> bool:
 
 def of_round(cases: Iterable[Any], number: int) -> list[Any]:
     """The cases that run in a round; the first round is 0."""
-    numbers, _, jobs = os.environ.get(SOME, "").partition(" ")
+    rounds = dict(word.split("=") for word in os.environ.get(SOME, "").split())
     kept = []
     for case in cases:
         job = f"{case.check.hashcode}:{case.environ.name}"
-        if str(number) in numbers.split(",") or job not in jobs.split():
+        if job not in rounds or str(number) in rounds[job].split(","):
             kept.append(case)
         else:
             for other in case.deps:  # a build that waits for it would never be cleaned up

@@ -40,33 +40,49 @@ CALLS = [
 def test_what_a_decision_needs_comes_first() -> None:
     """The fastest writer and the default on its stack, whose gain is the answer; then the fastest
     into one shared file and into a self-describing format; then that writer on the other stack;
-    then all cases of the file system whose stacks cannot be told apart yet; then the fastest where
-    there is no default."""
+    then the fastest where there is no default, and the fastest to read."""
     disk = candidate("posix", {"openmpi": 10}, fs="disk")
-    found = rounds.in_order([*CALLS, disk])
-    assert found[:5] == [
-        Job("posix ram", "openmpi"), Job("mpiio:collective ram", "openmpi"),
-        Job("posix-shared ram", "mpich"), Job("hdf5:collective ram", "openmpi"),
-        Job("posix ram", "mpich"),
-    ]  # fmt: skip
-    assert set(found[5:-1]) == {
-        Job(one.case, stack) for one in CALLS for stack in ("mpich", "openmpi")
-    } - set(found[:5])
-    assert found[-1] == Job("posix disk", "openmpi")
+    gain, kinds, stacks, *rest = rounds.in_order([*CALLS, disk])
+    assert gain == [Job("posix ram", "openmpi"), Job("mpiio:collective ram", "openmpi")]
+    assert kinds == [
+        Job("posix ram", "openmpi"),
+        Job("posix-shared ram", "mpich"),
+        Job("hdf5:collective ram", "openmpi"),
+    ]
+    assert stacks == [Job("posix ram", "mpich"), Job("posix ram", "openmpi")]
+    assert {Job("posix disk", "openmpi"), Job("hdf5:collective ram", "mpich")} <= {
+        job for tier in rest for job in tier
+    }
 
 
-def test_stacks_that_are_told_apart_by_one_round_need_no_more() -> None:
-    """Twelve cases, of which one stack has always twice the speed; on disk it changes."""
-    apart = [candidate(f"way {n}", {"a": 10 + n, "b": 20 + 2 * n}) for n in range(12)]
-    even = [candidate(f"way {n}", {"a": 10.0, "b": 10.0 * 2 ** (-1) ** n}, fs="disk")
-            for n in range(12)]  # fmt: skip
-    again = rounds._of_stacks([*apart, *even])
-    assert {job.case for job in again} == {one.case for one in even}
+@pytest.mark.parametrize("room", range(0, 90, 5))
+def test_pairs_of_all_cases_come_after_the_gains(room: int) -> None:
+    """Two rounds of them once the gains' jobs are in, more only after all else; never more jobs
+    than there is time for."""
+    tiers, pairs = rounds.in_order(CALLS), rounds.on_stacks(CALLS)
+    assert set(pairs) == {Job(one.case, stack) for one in CALLS for stack in ("openmpi", "mpich")}
+    chosen, numbers = rounds.shared(tiers, pairs, room)
+    gains, needed = set(tiers[0]), {job for tier in tiers for job in tier}
+    assert len({*numbers}) == len(numbers) < rounds.ROUNDS - 1
+    assert all(0 <= number < rounds.ROUNDS - 1 for number in numbers)
+    jobs = {(job, n) for job in chosen for n in range(rounds.ROUNDS - 1)}
+    jobs |= {(job, n) for job in pairs for n in numbers}
+    assert len(jobs) <= max(room, 2 * (rounds.ROUNDS - 1))
+    assert not numbers or gains <= {*chosen}
+    assert len(numbers) < 3 or needed <= {*chosen}
+    assert numbers or room < len(pairs) + (rounds.ROUNDS - 2) * len(gains)
+
+
+def test_a_case_on_one_stack_has_no_pair() -> None:
+    alone = [candidate("posix", {"a": 1}), candidate("mpiio:collective", {"a": 2})]
+    assert rounds.on_stacks(alone) == []
+    assert rounds.shared(rounds.in_order(alone), [], 100)[1] == ()
 
 
 def test_a_default_that_is_fastest_is_held_against_the_other_stack() -> None:
     alone = candidate("mpiio:collective", {"openmpi": 9, "mpich": 8})
-    assert set(rounds.in_order([alone])) == {Job(alone.case, "openmpi"), Job(alone.case, "mpich")}
+    jobs = {job for tier in rounds.in_order([alone]) for job in tier}
+    assert jobs == {Job(alone.case, "openmpi"), Job(alone.case, "mpich")}
 
 
 def test_names_are_given_anew() -> None:
@@ -151,15 +167,28 @@ def test_as_many_jobs_as_there_is_time_for(
 ) -> None:
     """After a round of 10 s, with jobs of 1 s and ReFrame's start: a quarter of 35 s is room for
     two peak tests and two disturbed jobs, twice each; the rest for four jobs in six rounds, one of
-    which was disturbed."""
+    which was disturbed, and for no round of all pairs."""
     stub = Stub(recorded)
     run(stub, [], monkeypatch, seconds=10 + rounds.START + 35)
-    numbers, *twice = stub.some.split()
-    assert numbers == "0,5" and len(twice) == 2 + 1
+    assert [word.split("=")[1] for word in stub.some.split()] == ["0,5"] * (2 + 1)
     assert sum(len(of.split(",")) for of in stub.only.split()) == 4 + 3
     assert {of.split("=")[0] for of in stub.only.split()} == {
         word[1:] for word in stub.words[0] if word.startswith("/")
     }
+
+
+def test_with_more_time_all_cases_run_again_on_both_stacks(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub = Stub(recorded)
+    run(stub, [], monkeypatch, seconds=200)
+    found = rounds.candidates(load_session(recorded.report).runs)
+    times = dict(word.split("=") for word in stub.some.split())
+    hashes = {c["display_name"]: c["hashcode"] for c in recorded.cases()}
+    alone = {stub.words[0][i + 1][1:] for i, w in enumerate(stub.words[0]) if w == "-n"}
+    for job in rounds.on_stacks(found):
+        assert hashes[job.case] in alone
+        assert len(times.get(f"{hashes[job.case]}:{job.stack}", "0,1").split(",")) > 1
 
 
 def test_peak_tests_and_what_was_disturbed_run_again(recorded: Recorded) -> None:

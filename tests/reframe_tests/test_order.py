@@ -52,7 +52,7 @@ def test_the_same_seed_draws_the_same_order() -> None:
 
 def test_some_jobs_run_in_some_rounds_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """What they need has one dependent less in the other rounds; all else runs in each."""
-    monkeypatch.setenv(order.SOME, "0,5 x:b peak:a")
+    monkeypatch.setenv(order.SOME, "x:b=0,5 peak:a=0,3,5")
 
     def of(number: int) -> tuple[list[str], int]:
         build = SimpleNamespace(in_degree=4)
@@ -64,6 +64,7 @@ def test_some_jobs_run_in_some_rounds_only(monkeypatch: pytest.MonkeyPatch) -> N
 
     assert of(0) == of(5) == (["peak a", "x a", "x b", "y b"], 4)
     assert of(1) == of(4) == (["x a", "y b"], 2)
+    assert of(3) == (["peak a", "x a", "y b"], 3)
     monkeypatch.delenv(order.SOME)
     assert of(1) == of(0)
 
@@ -75,7 +76,7 @@ def test_some_rounds_hold_without_a_drawn_order(monkeypatch: pytest.MonkeyPatch)
         [one.environ.name for one in cases]))  # fmt: skip
     monkeypatch.setattr(order, "Runner", runner)
     monkeypatch.delenv(order.SEED, raising=False)
-    monkeypatch.setenv(order.SOME, "0,5 x:b")
+    monkeypatch.setenv(order.SOME, "x:b=0,5")
     order.draw()
     made = [SimpleNamespace(check=SimpleNamespace(hashcode="x"), deps=[],
                             environ=SimpleNamespace(name=stack)) for stack in "ab"]  # fmt: skip
