@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Would another method have written a program's data faster, and how certain is that?"""
 
-import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from iogauge.common.text import three
 
-from ..statistics.interval import LEVEL, PAIRS, Interval, of_pairs
+from ..statistics.interval import LEVEL, Interval, of_pairs, pairs_for
 
 LOGGED = "as logged"  # the replay itself
 UNLIKE = (0.8, 1.2)  # outside of it, replay and program differ in time
@@ -55,11 +54,11 @@ def ratio(replay: Alternative, other: Alternative, count: int = 1) -> Interval |
     if not shared:
         return None
     pairs = [(1 / replay.seconds[n], 1 / other.seconds[n]) for n in shared]
-    return replace(of_pairs(pairs, level=1 - (1 - LEVEL) / count), needed=rounds_for(count))
+    return of_pairs(pairs, level=1 - (1 - LEVEL) / count)
 
 
 def rounds_for(count: int) -> int:
-    return max(PAIRS, math.ceil(1 + math.log2(count / (1 - LEVEL))))
+    return pairs_for(1 - (1 - LEVEL) / count)
 
 
 def sentence(other: Alternative, found: Interval, way: str = WRITING) -> str:

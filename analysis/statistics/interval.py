@@ -126,7 +126,13 @@ def of_ratios(
     n = int(worth + _ROUNDING)
     left = outside_signed(n, level) if len(ratios) >= PAIRS else None
     low, high = (None, None) if left is None else _ends(means, left, n * (n + 1) // 2)
-    return Interval(float(np.median(means)), low, high, kind, (len(ratios),), worth, PAIRS)
+    count = (len(ratios),)
+    return Interval(float(np.median(means)), low, high, kind, count, worth, pairs_for(level))
+
+
+def pairs_for(level: float) -> int:
+    """Pairs of which all may be on one side of the truth seldom enough."""
+    return max(PAIRS, math.ceil(1 - math.log2(1 - level)))
 
 
 def of_two(

@@ -116,6 +116,8 @@ def test_of_six_sessions_each_is_a_sample() -> None:
     assert found.interval.kind == "sessions" and found.interval.samples == (6,)
     assert math.log(found.interval.low or 1) == pytest.approx(own.mean() + shared.min())
     assert math.log(found.interval.high or 1) == pytest.approx(own.mean() + shared.max())
+    group = of_pairs(cases, 1 - 0.05 / 4).interval  # one of four groups: all on one side by chance
+    assert (group.verdict, group.lacks) == ("not decided yet", "6 sessions; 8 needed")
     del cases[0][0, 1]
     assert of_pairs(cases).interval.samples == (6,)
 
