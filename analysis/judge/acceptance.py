@@ -227,8 +227,7 @@ def _of_peak(connection: Any, case: Case, session: Where, _: Path) -> list[Found
 def _of_baseline(connection: Any, case: Case, session: Where, sites: Path) -> list[Found]:
     found: list[Found] = []
     for job in _jobs(connection, case, session, "v.value"):
-        run = {**job, "test": job["test_case"]}
-        expected = references.of_run(run, case.quantity, sites)
+        expected = references.of_run({**job, "test": job["test_case"]}, case.quantity, sites)
         if references.baseline(job["system"], sites) != case.bound.what or not expected:
             named = references.site_file(job["system"], sites).name
             why = f"no baseline {case.bound.what!r} with this case in {named}"

@@ -300,10 +300,8 @@ def _library(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
     top = "MPI-IO" if one.side and one.side.mpiio is not None else "POSIX"
     method, moving = one.document["asked"]["method"], one.part(one.direction)
     if top in one.slowest and method != "posix":
-        says = (
-            f"moving data took {percent(moving)} of the time, and the {top} calls in it "
-            f"{percent(one.layer(top))}: {method} and the kernel itself take the rest"
-        )
+        says = f"moving data took {percent(moving)} of the time, and the {top} calls in it "
+        says += f"{percent(one.layer(top))}: {method} and the kernel itself take the rest"
         yield replace(one.cause("library", moving - one.layer(top), "", says), layer=method)
 
 

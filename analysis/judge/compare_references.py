@@ -109,8 +109,7 @@ def _beside_peaks(
             if place in places
             if (peak := places[place].peak(size)) and (peak.calm or not rate)
         ]
-        if judged:
-            yield row, [float(number) for job in judged for number in job]
+        yield row, [float(number) for job in judged for number in job]
 
 
 def with_peak(connection: Any, where: Where, question: Question) -> list[Row]:
@@ -130,6 +129,7 @@ def with_peak(connection: Any, where: Where, question: Question) -> list[Row]:
     rows = [
         _share(row, list(zip(of[::3], of[1::3], of[2::3], strict=True)))
         for row, of in found.values()
+        if of
     ]
     rows.sort(key=lambda row: row["quantity"], reverse=True)
     rows.sort(key=lambda row: [(row[name] is None, row[name]) for name in CASE])

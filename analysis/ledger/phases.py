@@ -111,7 +111,7 @@ def divide(
     else:
         return (), f"no phases: the trace has no times of accesses: {NEEDS}"
     if not any(phase.layers for phase in phases):
-        return (), f"no phases: {source}: {NEEDS}"
+        return (), f"no phases ({NEEDS}): there is only {source}"
     if others[MIXED].layers:
         source += f"; the rest {NEEDS}"
     return (*phases, *(phase for phase in others.values() if phase.layers)), source

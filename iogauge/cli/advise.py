@@ -57,8 +57,7 @@ def run(args: argparse.Namespace) -> int:
         rows += top
         lines += [_in_words(top[0], args, unit)]
         lines += [f"  {advice.of_kind(one)}" for one in advice.by_kind(group, args.default)]
-    columns = [name.format(unit) for name in COLUMNS]
-    formats.show(args, rows, columns, note="\n".join(lines))
+    formats.show(args, rows, [name.format(unit) for name in COLUMNS], note="\n".join(lines))
     if args.write:
         best = max((row for row in rows if row["rank"] == 1), key=lambda row: row[unit])
         for path in write_files(args.write, best):
