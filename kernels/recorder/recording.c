@@ -60,6 +60,7 @@ static void lock_before_fork(void) { recorder_lock(); }
 
 static void unlock_in_parent(void) {
     recorder_state()->shared_offsets++;
+    if (recorder_holds > 1) recorder_partial(); /* the child is not recorded: see below */
     recorder_unlock();
 }
 

@@ -42,30 +42,43 @@ static void sample(int number) {
     taken++;
     errno = code;
 }
-static void often(void handler(int)) {
-    struct itimerval each = {
-        {0, 300},
-        {0, 300}
-    };
+/* Writes until `handler` has run so often. A timer for each, or a slow handler would leave no time. */
+static int write_until(int often, void handler(int)) {
+    int fd = file("data"), n = 0;
+    struct itimerval soon = {.it_value.tv_usec = 300};
     signal(SIGALRM, handler);
-    MUST(!setitimer(ITIMER_REAL, &each, NULL));
+    for (int before = -1; taken < often; n++) {
+        if (taken != before) {
+            before = taken; /* no timer runs now */
+            MUST(!setitimer(ITIMER_REAL, &soon, NULL));
+        }
+        put(fd);
+    }
+    return n;
 }
 static void profiled(void) {
-    int fd = file("data"), n = 0;
     samples = file("samples");
-    often(sample);
-    for (; taken < 300; n++) put(fd);
-    MUST(!setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL));
+    int n = write_until(300, sample);
     printf("%d %d\n", n, (int)taken);
 }
 static void ends(int number) {
     (void)number;
     _exit(3);
 }
-static void ended(void) {
-    int fd = file("data");
-    often(ends);
-    for (;;) put(fd);
+static void ended(void) { write_until(1, ends); }
+static void forks(int number) {
+    (void)number;
+    pid_t child = fork();
+    if (!child) {
+        put(open("child", O_WRONLY | O_CREAT | O_APPEND, 0666));
+        _exit(0);
+    }
+    MUST(waitpid(child, NULL, 0) == child);
+    taken++;
+}
+static void forked(void) {
+    write_until(30, forks);
+    printf("%d\n", (int)taken);
 }
 
 static void vforked(void) {
@@ -156,6 +169,7 @@ static const struct {
 } kinds[] = {
     {"profiled",       profiled      },
     {"ended",          ended         },
+    {"forked",         forked        },
     {"vforked",        vforked       },
     {"closed",         closed        },
     {"quickly",        quickly       },

@@ -71,6 +71,15 @@ def test_a_handler_may_end_the_program(openmpi: Stack, odd: Path, tmp_path: Path
         )  # fmt: skip
 
 
+def test_a_handler_that_forks(openmpi: Stack, odd: Path, tmp_path: Path) -> None:
+    """A child that begins while its parent counts is not recorded, and the parent says so."""
+    done = run(openmpi, odd, tmp_path, "forked")
+    assert done.returncode == 0, done.stderr
+    parent, *children = sorted(read_folder(tmp_path / "traces"), key=lambda p: p.flags & FORKED)
+    assert all(only([child], "child")["WRITES"] == 1 for child in children)
+    assert parent.whole is (len(children) == int(done.stdout))
+
+
 def test_what_a_child_of_vfork_closes_stays_open(openmpi: Stack, odd: Path, tmp_path: Path) -> None:
     traces = good(openmpi, odd, tmp_path, "vforked")
     assert [only(traces, name)["WRITES"] for name in ("a", "b")] == [1, 1]
