@@ -60,7 +60,8 @@ def _machine() -> Iterator[Line]:
 
 def _python() -> Iterator[Line]:
     text = (paths.ROOT / "requirements" / "run.in").read_text()
-    names = re.findall(r"^[A-Za-z][\w-]*", text, re.MULTILINE)
+    charts = paths.CHARTS.split()  # an extra: runs do without
+    names = [name for name in re.findall(r"^[A-Za-z][\w-]*", text, re.M) if name not in charts]
     lost = [name for name in names if not list(metadata.distributions(name=name))]
     version = f"Python {platform.python_version()}"
     has = f"without {', '.join(lost)}: {paths.SET_UP}" if lost else f"all {len(names)} packages"

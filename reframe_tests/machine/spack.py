@@ -212,10 +212,9 @@ def _open(variant: str) -> Environment:
     if not (folder / "spack.yaml").is_file():
         found = ENVIRONMENTS.rglob("spack.yaml")
         names = sorted(str(file.parent.relative_to(ENVIRONMENTS)) for file in found)
-        raise CannotUse(
-            f"Spack environment {variant!r} is unknown; expected one of "
-            f"{', '.join(['default', *names])} (IOGAUGE_ENVIRONMENTS={ENVIRONMENTS})"
-        )
+        right = f"expected one of default, {', '.join(names)}" if names else "there is none"
+        what = f"Spack environment {variant!r} is unknown; {right}"
+        raise CannotUse(f"{what} (IOGAUGE_ENVIRONMENTS={ENVIRONMENTS})")
     spack = program()
     roots = _roots(variant, folder)
     layout = "{name}\t{version}\t{hash}\t{prefix}\n"

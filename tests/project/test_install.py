@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import iogauge
-from iogauge.cli import table
+from iogauge.cli import doctor, table
 from iogauge.common import paths
 from tests.analysis_recorded import ROOT
 
@@ -122,6 +122,18 @@ def test_what_sets_up_stacks_says_that_it_needs_a_checkout(installed: Path, tmp_
         done = run(installed, tmp_path, *command.split())
         assert done.returncode == 3 and done.stderr.count("\n") == 1, done.stderr
         assert f"iogauge: {command} needs a checkout" in done.stderr
+
+
+def test_the_doctor_asks_for_no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`pip install` leaves charts out, and runs do without."""
+    lost: set[str] = set()
+    monkeypatch.setattr(
+        doctor.metadata, "distributions", lambda name: [] if name in lost else [name]
+    )
+    for missing, stops in ((["altair", "vl-convert-python"], False), (["duckdb"], True)):
+        lost = set(missing)
+        (line,) = doctor._python()
+        assert line.stops == stops, line
 
 
 # Only a checkout has these; `make`'s targets are its Makefile's.
