@@ -235,7 +235,7 @@ def _plan(
     some = {job: numbers for job, numbers in some.items() if job not in chosen}
     tests, again = (len({*some, *chosen} & {*of}) for of in (peaks, slow))
     what = [f"{ROUNDS - 1} more rounds of the {len(chosen)} jobs that can decide an answer"]
-    what += [f"of all {len(pairs)} jobs on several stacks in {len(of_pairs)}"] * bool(of_pairs)
+    what += [f"all {len(pairs)} jobs of several stacks in {len(of_pairs)} of them"] * bool(of_pairs)
     what += [f"{counted(tests, 'peak test')} in two of them"] * bool(tests)
     what += [f"{again} of {counted(len(slow), 'disturbed job')} again"] * bool(slow)
     if len(chosen) > 1:
