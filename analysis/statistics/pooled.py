@@ -103,9 +103,8 @@ def of_sessions(cases: Sequence[tuple[Speeds, Speeds]]) -> Pooled | None:
         return None
     r = max(0.0, (correlation(np.array(base)) + correlation(np.array(new))) / 2)
     interval = of_two([math.exp(v) for v in base], [math.exp(v) for v in new], r=r)
-    if min(len(base), len(new)) < JOBS:
-        return Pooled(interval, 1.0, len(cases))
-    return Pooled(interval, rank_test(base, new, r), len(cases))
+    p = rank_test(base, new, r) if min(len(base), len(new)) >= JOBS else 1.0
+    return Pooled(interval, p, len(cases))
 
 
 def rank_test(base: Sequence[float], new: Sequence[float], r: float = 0.0) -> float:

@@ -178,7 +178,8 @@ def differing(
                 promised += after.verdict != "not decided yet", 1
         count[1] += missed
     each = count / uses / [1, 1, GROUPS, GROUPS, GROUPS]
-    return Differing(*each.tolist(), *[promised[0] / max(promised[1], 1)])
+    kept = promised[0] / max(promised[1], 1)
+    return Differing(*np.append(each, kept).tolist())
 
 
 def _misses(found: interval.Interval, truths: Floats) -> bool:
