@@ -82,8 +82,7 @@ class IoBenchmark(
     mode = variable(str, value="", loggable=True)
     caches = variable(str, value="", loggable=True)
     skip_reason = variable(str, value="", loggable=True)
-    # The site file's published peak, with its source; MB/s. The performance variables have
-    # fractions of it.
+    # The site file's published peak in MB/s, with its source.
     published_peak = variable(str, value="", loggable=True)
     spack_packages = variable(typ.Dict[str, str], value={}, loggable=True)
 

@@ -18,8 +18,7 @@ def _partitions() -> list[Any]:
     system = rt.runtime().system
     if system.name == "generic":
         files = ", ".join(str(file) for file in rt.runtime().site_config.sources[1:])
-        # Not one of ReFrame's exceptions: its loader would skip the file with a warning, and exit
-        # 0.
+        # Not one of ReFrame's exceptions: its loader would only warn, and skip the file.
         raise SystemExit(
             f"error: this host matches no system's `hostnames` in {files}: give --system"
         )
