@@ -100,7 +100,7 @@ def _of_stacks(connection: Any, where: store.Where) -> list[str]:
     """Each pair of stacks over the cases that both have, as `compare --by stack` does."""
     stacks = store.rows(
         connection,
-        f"SELECT stack FROM records WHERE {where.sql} GROUP BY 1 ORDER BY min(time)",
+        f"SELECT stack FROM records WHERE {where.sql} GROUP BY 1 ORDER BY 1 DESC",
         where.values,
     )
     moved, said = where.also("verdict <> 'nothing moved'"), []

@@ -69,8 +69,7 @@ def _ends(table: Table) -> list[tuple[str, str]]:
     page = table.session.output / PAGE
     if not page.exists():
         return [("next", "iogauge report")]
-    runs = sorted((row.run for row in table.rows), key=lambda run: run.order)
-    stacks = list(dict.fromkeys(run.stack for run in runs))
+    stacks = sorted({row.run.stack for row in table.rows}, reverse=True)
     after = "iogauge summary --all"
     if table.all_verified() and len(stacks) > 1:
         after = f"iogauge compare {' '.join(stacks[:2])} --by stack"
