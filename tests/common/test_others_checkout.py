@@ -20,6 +20,7 @@ def test_set_up_in_anothers_checkout(tmp_path: Path) -> None:
     place = tmp_path / "checkout"
     shutil.copytree(ROOT / "environments" / "debian", place / "environments" / "debian")
     (place / ".local").mkdir()
+    subprocess.run(["chmod", "-R", "a+rX", place], check=True)  # whatever the umask
     common = Path(tempfile.gettempdir()).resolve()
     for folder in (tmp_path, *tmp_path.parents):
         if folder != common and folder.is_relative_to(common):
