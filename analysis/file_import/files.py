@@ -19,8 +19,17 @@ HDF5, CLASSIC = b"\x89HDF\r\n\x1a\n", b"CDF"
 MOST_TEXT = 1 << 24
 SECONDS = 60  # of CPU
 # What NetCDF-4 adds to HDF5 for itself.
-HIDDEN = ("CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS", "_Netcdf4Dimid",
-          "_Netcdf4Coordinates", "_NCProperties", "_nc3_strict")  # fmt: skip
+HIDDEN = (
+    "CLASS",
+    "NAME",
+    "DIMENSION_LIST",
+    "REFERENCE_LIST",
+    "DIMENSION_LABELS",
+    "_Netcdf4Dimid",
+    "_Netcdf4Coordinates",
+    "_NCProperties",
+    "_nc3_strict",
+)
 
 
 def load(path: Path) -> Like:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from iogauge.common.text import counted, three
 
+from ..columns import columns
 from ..statistics import bound_test
 from ..statistics.bound_test import Decision, Limit, Samples
 from ..store import database as store
@@ -20,13 +21,9 @@ from .yaml_file import YamlFile
 
 LEVEL = 0.95
 _OF_PEAK = ("write_bw", "read_bw")
-COLUMNS = (
-    "case", "pattern", "scale", "method", "mode", "stack", "fs", "processes", "quantity", "value",
-    "unit", "bound", "samples", "verdict", "why",
-)  # fmt: skip
+COLUMNS = columns("check")
 # Only known from a result document, so unknown for a run that left none.
-_OF_RESULT = ("program", "kernel", "fs_type", "nodes", "fsync", "buffer", "caches", "hints",
-              "payload_bytes", "mpi_io", "time", "cores", "libraries", "verdict")  # fmt: skip
+_OF_RESULT = columns("unknown_without_result")
 _VERIFIED = "verdict = 'verified'"
 
 Of = Literal["", "peak", "baseline", "runs"]

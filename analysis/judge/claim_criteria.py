@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..columns import columns
 from ..statistics import interval
 from ..store import database as store
 from ..store.database import Where
@@ -86,11 +87,7 @@ ASKED = ("quantity", "part", "of")  # keys of a test that name a quantity
 RIGHT = "verdict = 'verified' AND NOT is_peak"  # runs that count for claims
 
 # Columns of a single run, or unused by claims.
-NOT_OF_CASES = (
-    "session", "started", "run", "repeat_no", "repeat", "value", "unit", "time", "document",
-    "job_script", "trace", "ledger", "reason", "host", "harness", "program", "kernel",
-    "payload_bytes",
-)  # fmt: skip
+NOT_OF_CASES = columns("of_single_runs")
 
 
 class Lack(NamedTuple):

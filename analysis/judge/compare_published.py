@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+from ..columns import columns
 from ..store import database as store
 from ..store.database import Where
 from . import references
@@ -15,9 +16,7 @@ from .references import Published
 
 Row = dict[str, Any]
 
-COLUMNS = ("pattern", "method", "parameters", "quantity", "ours", "published", "unit", "ratio",
-           "ours_of_best", "published_of_best", "our_conditions", "published_conditions", "unlike",
-           "source", "verdict")  # fmt: skip
+COLUMNS = columns("published")
 
 UNLIKE = "unlike conditions"
 
@@ -46,8 +45,19 @@ def published(connection: Any, chosen: Where) -> list[Row]:
     return rows
 
 
-_CASE = ("system", "fs", "fs_type", "stack", "method", "mode", "processes", "scale", "variant",
-         "payload_bytes", "caches")  # fmt: skip
+_CASE = (
+    "system",
+    "fs",
+    "fs_type",
+    "stack",
+    "method",
+    "mode",
+    "processes",
+    "scale",
+    "variant",
+    "payload_bytes",
+    "caches",
+)
 
 
 def _ours(connection: Any, chosen: Where, number: Published) -> list[Row]:

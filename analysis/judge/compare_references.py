@@ -9,6 +9,7 @@ from typing import Any
 
 from iogauge.common import tables
 
+from ..columns import columns
 from ..errors import NothingFoundError
 from ..session.peaks import Place, Reached
 from ..statistics.interval import of_median
@@ -23,42 +24,8 @@ Row = dict[str, Any]
 
 SESSIONS = 200  # judged at once, so that memory does not grow with the store
 RATES = ("series_create_rate", "series_stat_rate", "series_remove_rate")
-PEAK = (
-    "pattern",
-    "scale",
-    "method",
-    "mode",
-    "variant",
-    "hints",
-    "stack",
-    "fs",
-    "processes",
-    "quantity",
-    "value",
-    "peak",
-    "unit",
-    "efficiency",
-    "low",
-    "high",
-    "samples",
-    "left_out",
-)
-REFERENCE = (
-    "test",
-    "stack",
-    "processes",
-    "quantity",
-    "value",
-    "reference",
-    "bound_low",
-    "bound_high",
-    "unit",
-    "ratio",
-    "low",
-    "high",
-    "samples",
-    "verdict",
-)
+PEAK = columns("peak")
+REFERENCE = columns("reference")
 COLUMNS = {"peak": PEAK, "reference": REFERENCE, "published": compare_published.COLUMNS}
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..columns import columns
 from ..errors import NothingFoundError
 from ..statistics import gate, interval
 from ..store import database as store
@@ -14,15 +15,20 @@ from . import overall, samples
 from .overall import speeds
 from .selection import CASE, Group, Side, case_columns, condition, failed_cases, groups, with_stack
 
-COLUMNS = (
-    "pattern", "scale", "method", "mode", "variant", "hints", "stack", "fs", "processes",
-    "quantity", "a", "b", "unit", "ratio", "low", "high", "samples", "verdict",
-)  # fmt: skip
+COLUMNS = columns("compare")
 RATES = ("series_create_rate", "series_open_rate")  # of patterns of many small files
 QUANTITIES = ("write_bw", "read_bw", *RATES)
 # What one looks at first; all others follow.
-ORDER = ("failed", "missing", "slower", "faster", "no difference", "undecided", "not slower",
-         "not decided yet")  # fmt: skip
+ORDER = (
+    "failed",
+    "missing",
+    "slower",
+    "faster",
+    "no difference",
+    "undecided",
+    "not slower",
+    "not decided yet",
+)
 FOLDED = ("no difference", "undecided", "not slower", "not decided yet")  # shown where asked for
 PATTERN = CASE.index("pattern")
 Row = dict[str, Any]

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..columns import columns
 from ..errors import UsageError
 from ..store import database as store
 from ..store import words
@@ -19,10 +20,7 @@ if TYPE_CHECKING:
 
 # The columns that define a case. In a comparison both sides agree in all of them, except for what
 # it compares by.
-CASE = (
-    "system", "partition", "fs", "stack", "pattern", "scale", "method", "mode", "variant", "hints",
-    "processes", "fsync", "buffer",
-)  # fmt: skip
+CASE = columns("case")
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,18 @@ BAD = ("failed", "missing", "slower")
 COLOURS = {"slower": "var(--bad)", "faster": "var(--good)"}
 LEAST = 1.25  # least factor that the axis spans in each direction
 MOST = 16  # largest factor; points beyond are drawn at the end
-CASE = ("pattern", "scale", "method", "mode", "variant", "hints", "stack", "fs", "processes",
-        "quantity")  # fmt: skip
+CASE = (
+    "pattern",
+    "scale",
+    "method",
+    "mode",
+    "variant",
+    "hints",
+    "stack",
+    "fs",
+    "processes",
+    "quantity",
+)
 Row = dict[str, Any]
 
 

@@ -12,6 +12,7 @@ from rich.table import Table as Grid
 
 from iogauge.common.text import ratio
 
+from ..columns import columns
 from . import screen
 from .words import value_text
 
@@ -34,19 +35,12 @@ CASE_WRAPS = 24
 WRAPS = 15  # longer text may wrap, to no fewer letters than this
 FEWEST = 3  # columns
 # Columns that identify a row: never dropped.
-KEYS = (
-    "system", "partition", "pattern", "scale", "test", "call", "method", "mode", "variant", "hints",
-    "parameters", "stack", "mpi_io", "fs", "file_system", "processes", "procs", "fsync", "quantity",
-)  # fmt: skip
+KEYS = columns("keys")
 CASE = "case"
 RATIOS = ("ratio", "over_default")
 # Dropped first if there is no room; then the others from the right, except the first and
 # the last two.
-FIRST_OUT = (
-    "unit", "samples", "document", "unlike", "our_conditions", "published_conditions", "source",
-    "a", "b", "default_mib_s", "default_files_s", "write_min-max", "read_min-max",
-    "write_%_shared", "read_%_shared",
-)  # fmt: skip
+FIRST_OUT = columns("first_out")
 Rows = Sequence[Mapping[str, Any]]
 
 

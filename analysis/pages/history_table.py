@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from ..columns import columns
 from ..judge.history import Change, History
 from .words import over_time
 
-COLUMNS = ("pattern", "scale", "method", "mode", "variant", "stack", "fs", "processes", "quantity",
-           "over_time", "runs", "date", "change", "state", "what_changed")  # fmt: skip
+COLUMNS = columns("history")
 
 
 def rows(found: Sequence[History], *, everything: bool) -> list[dict[str, Any]]:

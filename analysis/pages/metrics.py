@@ -8,8 +8,18 @@ from ..session.rows import Row, Table
 from ..statistics.spread import Spread
 
 MIB = 2**20
-CASE = ("system", "partition", "stack", "fs", "case", "pattern", "method", "mode", "scale",
-        "processes")  # fmt: skip
+CASE = (
+    "system",
+    "partition",
+    "stack",
+    "fs",
+    "case",
+    "pattern",
+    "method",
+    "mode",
+    "scale",
+    "processes",
+)
 
 # Name without `iogauge_`, what it is, and labels besides the case's.
 METRICS: dict[str, tuple[str, tuple[str, ...]]] = {

@@ -76,11 +76,25 @@ def lines(table: Table) -> list[tuple[str, str]]:
 
 TEMPLATE = "report.html.j2"
 # The sections of the page: this session first, published numbers last.
-ORDER = ("history", "expected", "scaling", "efficiency", "claims", "ledger", "score_card",
-         "published", "spack")  # fmt: skip
+ORDER = (
+    "history",
+    "expected",
+    "scaling",
+    "efficiency",
+    "claims",
+    "ledger",
+    "score_card",
+    "published",
+    "spack",
+)
 # Columns of the overview, and their heads.
-_OF_BOTH = {"mib_s": "{} MiB/s", "over_time": "over time", "range": "min-max",
-            "fraction_fpp": "% peak", "fraction_shared": "% shared"}  # fmt: skip
+_OF_BOTH = {
+    "mib_s": "{} MiB/s",
+    "over_time": "over time",
+    "range": "min-max",
+    "fraction_fpp": "% peak",
+    "fraction_shared": "% shared",
+}
 OVERVIEW = {
     **{name: name for name in ("pattern", "scale", "method", "mode", "variant", "stack")},
     "file_system": "file system",
@@ -90,8 +104,18 @@ OVERVIEW = {
     "files": "files",
 }
 _TITLES = {"mib_s": "MiB/s", "fs": "file system"}
-LONG = ("says", "ledger", "measured", "published", "missing", "command", "our_conditions",
-        "published_conditions", "unlike", "source")  # fmt: skip
+LONG = (
+    "says",
+    "ledger",
+    "measured",
+    "published",
+    "missing",
+    "command",
+    "our_conditions",
+    "published_conditions",
+    "unlike",
+    "source",
+)
 NARROW = ("variant", "hints", "parameters")  # may be folded
 COUNTED = ("bytes", "calls", "processes")
 STYLES = {

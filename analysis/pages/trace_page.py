@@ -26,8 +26,18 @@ from .chart import WIDTH, Panels, panel_title
 from .page import load_template
 
 Picture = tuple[str, str, Panels | None]  # name, what it shows, the charts
-BUCKETS = ["0_100", "100_1K", "1K_10K", "10K_100K", "100K_1M", "1M_4M", "4M_10M", "10M_100M",
-           "100M_1G", "1G_PLUS"]  # fmt: skip
+BUCKETS = [
+    "0_100",
+    "100_1K",
+    "1K_10K",
+    "10K_100K",
+    "100K_1M",
+    "1M_4M",
+    "4M_10M",
+    "10M_100M",
+    "100M_1G",
+    "1G_PLUS",
+]
 
 
 def histogram(ledger: Ledger) -> Panels | None:

@@ -24,16 +24,40 @@ from .words import of_processes
 WIDTH = 140
 MIB = 2**20
 STYLES = {"balanced": "green", "explained": "green", "unbalanced": "bold red"}
-SIDE = ("", "bytes", "of payload", "calls", "collective", "processes",
-        "commonest sizes, read or written")  # fmt: skip
+SIDE = (
+    "",
+    "bytes",
+    "of payload",
+    "calls",
+    "collective",
+    "processes",
+    "commonest sizes, read or written",
+)
 PHASE = ("phase", "seconds", "layer", "written", "calls", "read", "calls")
 HINT = ("hint", "asked", "effective")
-LAYER = ("layer", "files", "MiB read", "MiB written", "s reading", "s writing",
-         "s opening, closing, ...", "processes", "the slowest")  # fmt: skip
+LAYER = (
+    "layer",
+    "files",
+    "MiB read",
+    "MiB written",
+    "s reading",
+    "s writing",
+    "s opening, closing, ...",
+    "processes",
+    "the slowest",
+)
 CALLS = ("phase", "call", "calls", "p50 ms", "p90", "p99", "p99.9", "max", "process", "its p50",
          "its p99")  # fmt: skip
-DATA_SET = ("data set", "elements", "chunk", "MiB read", "MiB written", "calls", "s",
-            "commonest sizes")  # fmt: skip
+DATA_SET = (
+    "data set",
+    "elements",
+    "chunk",
+    "MiB read",
+    "MiB written",
+    "calls",
+    "s",
+    "commonest sizes",
+)
 SHOWN = 12  # data sets
 EXPLAINED = (
     "Seconds are summed over all processes, in calls of that layer; they include the layers "

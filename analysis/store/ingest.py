@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from iogauge.common.paths import below
 from iogauge.common.text import folder_name
 
+from ..columns import columns
 from ..errors import StoreError, reraised
 from ..session.loader import load_session
 from ..session.model import CEILINGS, DIRECTIONS, LATENCY, Run, Session
@@ -64,10 +65,10 @@ def _rows_of(session: Session, folder: Path) -> duckdb.DuckDBPyConnection:
     of_runs = {name: [run[name] for run in runs] for name in store.SCHEMA if name not in _MEASURED}
     of_values = dict(zip(("run", *_MEASURED), map(list, zip(*values, strict=True)), strict=True))
     connection = duckdb.connect(config={"threads": 1})  # the same rows give the same file
-    for table, columns in (("runs", of_runs), ("measured", of_values)):
-        kinds = json.dumps({name: [store.SCHEMA[name]] for name in columns})
-        unnested = ", ".join(f'unnest("{name}") AS "{name}"' for name in columns)
-        text = json.dumps(columns, default=str, ensure_ascii=False)
+    for table, values in (("runs", of_runs), ("measured", of_values)):
+        kinds = json.dumps({name: [store.SCHEMA[name]] for name in values})
+        unnested = ", ".join(f'unnest("{name}") AS "{name}"' for name in values)
+        text = json.dumps(values, default=str, ensure_ascii=False)
         connection.execute(
             f"CREATE TABLE {table} AS SELECT {unnested} FROM "
             f"(SELECT unnest(from_json_strict(?, '{kinds}')))",
@@ -106,12 +107,8 @@ def _run_cells(session: Session, one: Run, folder: Path) -> Row:
     }
 
 
-_OF_RUN = (
-    "session", "system", "partition", "stack", "fs", "test", "case", "variant", "is_peak",
-    "pattern", "method", "mode", "scale", "processes", "status", "reason", "verdict",
-)  # fmt: skip
-_OF_RESULT = ("program", "kernel", "fs_type", "nodes", "fsync", "buffer", "caches", "payload_bytes",
-              "mpi_io", "time", "cores")  # fmt: skip
+_OF_RUN = columns("of_run")
+_OF_RESULT = columns("of_result")
 
 
 def _path(path: Path | None, folder: Path) -> str:

@@ -5,6 +5,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from iogauge.analysis.columns import columns
 from iogauge.analysis.errors import EXIT_OK, NothingFoundError
 from iogauge.analysis.judge import advice
 from iogauge.analysis.session.peaks import too_short
@@ -14,9 +15,7 @@ from iogauge.common.text import ratio, three
 
 from . import formats, options
 
-COLUMNS = ("fs", "scale", "processes", "rank", "method", "mode", "stack", "variant", "hints",
-           "{0}", "low", "high", "default_{0}", "over_default", "gain_low", "gain_high",
-           "verdict", "samples")  # fmt: skip
+COLUMNS = columns("advise")
 RATES = {"write": "series_create_rate", "read": "series_open_rate"}  # of many small files
 UNITS = {"mib_s": "MiB/s", "files_s": "files/s"}
 TOP = 5
