@@ -65,10 +65,10 @@ def _rows_of(session: Session, folder: Path) -> duckdb.DuckDBPyConnection:
     of_runs = {name: [run[name] for run in runs] for name in store.SCHEMA if name not in _MEASURED}
     of_values = dict(zip(("run", *_MEASURED), map(list, zip(*values, strict=True)), strict=True))
     connection = duckdb.connect(config={"threads": 1})  # the same rows give the same file
-    for table, values in (("runs", of_runs), ("measured", of_values)):
-        kinds = json.dumps({name: [store.SCHEMA[name]] for name in values})
-        unnested = ", ".join(f'unnest("{name}") AS "{name}"' for name in values)
-        text = json.dumps(values, default=str, ensure_ascii=False)
+    for table, given in (("runs", of_runs), ("measured", of_values)):
+        kinds = json.dumps({name: [store.SCHEMA[name]] for name in given})
+        unnested = ", ".join(f'unnest("{name}") AS "{name}"' for name in given)
+        text = json.dumps(given, default=str, ensure_ascii=False)
         connection.execute(
             f"CREATE TABLE {table} AS SELECT {unnested} FROM "
             f"(SELECT unnest(from_json_strict(?, '{kinds}')))",
