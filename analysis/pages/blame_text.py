@@ -34,8 +34,8 @@ def show(blame: Blame, wrong: WrongByte | None, examples: int) -> None:
         _show_wrong(blame, wrong)
     more = "" if blame.whole else "at least "
     certain, unseen = len(blame.certain), len(blame.races) - len(blame.certain)
-    perhaps = f", {unseen} pairs with no order seen" if unseen else ""
-    console.print(shown(f"{more}{certain} races{perhaps}", "bold"))
+    perhaps = f", {counted(unseen, 'pair')} with no order seen" if unseen else ""
+    console.print(shown(f"{more}{counted(certain, 'race')}{perhaps}", "bold"))
     for kind, file, layer, some in groups(blame, blame.races):
         title = f"{len(some)} of {LAYERS[layer]}: {KINDS[kind]}: {traced.files[file]}"
         _line(console, title, 2)
