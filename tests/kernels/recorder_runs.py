@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from iokernel_stacks import SECONDS, Run, Stack
+from trace_figures import check_traces
 
 from iogauge.analysis.darshan.convert import short_names
 from iogauge.analysis.darshan.raw import RawProcess, RawRecord, read_folder
@@ -38,6 +39,13 @@ def traced(command: list[str], environment: dict[str, str]) -> subprocess.Comple
     return done
 
 
+def traces_in(folder: Path) -> list[RawProcess]:
+    """All traces in a folder, by rank, each of which must agree with itself."""
+    found = read_folder(folder)
+    check_traces(found)
+    return found
+
+
 def python(stack: Stack, folder: Path, code: str, *, dxt: bool = False) -> list[RawProcess]:
     """The traces of a Python program, in which `here` is the traced folder."""
     data, traces = folder / "data", folder / "traces"
@@ -46,7 +54,7 @@ def python(stack: Stack, folder: Path, code: str, *, dxt: bool = False) -> list[
     done = traced([sys.executable, "-c", head + code], preload(stack, traces, data, dxt=dxt))
     assert done.returncode == 0, done.stderr
     assert "iogauge recorder" not in done.stderr, done.stderr
-    return read_folder(traces)
+    return traces_in(traces)
 
 
 def kernel(
@@ -63,7 +71,7 @@ def kernel(
         program=Path("/usr/bin/env"), processes=processes, document=folder / "result.json",
         environment=environment, anew=traces,
     )  # fmt: skip
-    return run, read_folder(traces)
+    return run, traces_in(traces)
 
 
 def counters(record: RawRecord) -> dict[str, int]:

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 from iokernel_stacks import Stack
-from recorder_runs import kernel, preload, traced
+from recorder_runs import kernel, preload, traced, traces_in
 from test_kernel_replay import BOTH, CLOSED, MET, Act, write
 
-from iogauge.analysis.darshan.raw import EVENT, OPEN, WAIT, RawProcess, read_folder
+from iogauge.analysis.darshan.raw import EVENT, OPEN, WAIT, RawProcess
 from iogauge.analysis.darshan.views import MARK
 from iogauge.analysis.replay import check, plan, schedule, trace
 from tests.selftest.injector import Plan as Faults
@@ -94,7 +94,7 @@ def test_the_same_calls_again(stack: Stack, program: Path, tmp_path: Path, words
     if words.endswith("read"):
         ran(stack, program, data, words.removesuffix("read") + "write")
     ran(stack, program, data, words, traces)
-    log = read_folder(traces)
+    log = traces_in(traces)
     made, document, own = replayed(stack, traces, tmp_path)
     assert [one.own for one in made.trace.files] == [True] * 2
     assert not any("inferred" in line and "made" in line for line in made.said), made.said

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from iokernel_stacks import Stack, lacking
-from recorder_runs import kernel, preload, python, traced
+from recorder_runs import kernel, preload, python, traced, traces_in
 
-from iogauge.analysis.darshan.raw import RawProcess, Slab, read_folder
+from iogauge.analysis.darshan.raw import RawProcess, Slab
 from iogauge.analysis.replay import trace, what_if
 from iogauge.analysis.replay.arrays import Array
 from iogauge.cli.main import main
@@ -95,7 +95,7 @@ def data_sets(stack: Stack, folder: Path, *, dxt: bool = True) -> list[RawProces
     done = traced([*stack.launch, "-n", "2", *start, str(program)], own)
     assert done.returncode == 0, done.stderr
     assert "HDF5-DIAG" not in done.stderr
-    return read_folder(folder / "traces")
+    return traces_in(folder / "traces")
 
 
 def test_each_call_is_there_with_its_data_set(stack: Stack, tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 from iokernel_stacks import HOWS, MOVING, How, Stack, missing, prepared, stacks
-from recorder_runs import counters, kernel, only, preload, traced
+from recorder_runs import counters, kernel, only, preload, traced, traces_in
 
 from iogauge.analysis.darshan.convert import write_log
 from iogauge.analysis.darshan.log import Log, read_log
-from iogauge.analysis.darshan.raw import RawProcess, read_folder
+from iogauge.analysis.darshan.raw import RawProcess
 from iogauge.analysis.ledger.ledger import make_ledger
 from iogauge.analysis.ledger.phases import OUTSIDE
 from iogauge.analysis.ledger.verdict import HOLES, PADDING, READ_SIEVING, SIEVING, Judgement, judge
@@ -35,7 +35,7 @@ def forms(stack: Stack, folder: Path, *words: str) -> tuple[list[RawProcess], in
     start = ["env", "-C", str(data), *_words(environment), str(program), *words]
     done = traced([*stack.launch, "-n", "1", *start], stack_values(stack))
     found = list((folder / "traces").glob("*.trace"))
-    return (read_folder(folder / "traces") if found else []), done.returncode
+    return (traces_in(folder / "traces") if found else []), done.returncode
 
 
 def _words(environment: dict[str, str]) -> list[str]:
@@ -122,7 +122,7 @@ def test_a_program_that_loads_mpi_later_is_recorded(stack: Stack, tmp_path: Path
     start = ["env", *variables, *loading(stack, tmp_path), str(data / "f")]
     done = traced([*stack.launch, "-n", "2", *start], stack_values(stack))
     assert done.returncode == 0 and "iogauge recorder" not in done.stderr, done.stderr
-    processes = read_folder(tmp_path / "traces")
+    processes = traces_in(tmp_path / "traces")
     assert [(one.rank, one.processes, one.whole) for one in processes] == [
         (0, 2, True),
         (1, 2, True),
@@ -169,7 +169,7 @@ def test_an_mpi_that_is_loaded_and_not_called_is_no_matter(
     command = [*stack.launch, "-n", "1", "env", *words, *start, str(data / "f"), unused]
     done = traced(command, stack_values(stack))
     assert done.returncode == 0 and "iogauge recorder" not in done.stderr, done.stderr
-    found = only(read_folder(tmp_path / "traces"), "f", "MPI-IO")
+    found = only(traces_in(tmp_path / "traces"), "f", "MPI-IO")
     assert (found["INDEP_WRITES"], found["BYTES_WRITTEN"]) == (1, 7)
 
 

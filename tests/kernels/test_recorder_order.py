@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from iokernel_stacks import Stack
-from recorder_runs import preload, traced
+from recorder_runs import preload, traced, traces_in
 
 from iogauge.analysis.blame.races import Blame, find
-from iogauge.analysis.darshan.raw import EVENT, FORKED, LOOKED, MESSAGE, read_folder
+from iogauge.analysis.darshan.raw import EVENT, FORKED, LOOKED, MESSAGE
 
 ORDERED = (
     "send", "wildcard", "isend", "waited", "waited-all", "sendrecv", "duplicate", "split", "chain",
@@ -84,7 +84,7 @@ def raced(
     own = {key: value for key, value in stack.environment().items() if key.startswith("OMPI_")}
     done = traced([*stack.launch, "-n", "3", *start, str(data / "f"), kind], own)
     # Open MPI may crash in MPI_Finalize (docs/selftest.md): the traces are written before.
-    whole = [one.whole for one in read_folder(traces) if not one.flags & FORKED]
+    whole = [one.whole for one in traces_in(traces) if not one.flags & FORKED]
     assert whole == [True] * 3, done.stderr
     return find(traces)
 
@@ -129,7 +129,7 @@ def test_asking_for_several_things_by_turns_does_not_fill_the_trace(
     stack: Stack, tmp_path: Path
 ) -> None:
     raced(stack, tmp_path, "asked-by-turns")
-    for process in read_folder(tmp_path / "traces"):
+    for process in traces_in(tmp_path / "traces"):
         kinds = Counter(kind for *_, kind, _ in EVENT.iter_unpack(process.events))
         if process.rank == 1:
             assert kinds[LOOKED] == 2, "both paths"

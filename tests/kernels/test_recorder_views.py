@@ -7,9 +7,9 @@ import subprocess
 from pathlib import Path
 
 from iokernel_stacks import Stack
-from recorder_runs import preload, traced
+from recorder_runs import preload, traced, traces_in
 
-from iogauge.analysis.darshan.raw import RawView, read_folder
+from iogauge.analysis.darshan.raw import RawView
 
 INT = 4
 Pieces = tuple[tuple[int, int], ...]
@@ -48,7 +48,7 @@ def test_the_pieces_of_each_kind_of_view(stack: Stack, tmp_path: Path) -> None:
     own = {key: value for key, value in stack.environment().items() if key.startswith("OMPI_")}
     done = traced([*stack.launch, "-n", "1", *words, str(program)], own)
     assert done.returncode == 0, done.stderr
-    (process,) = read_folder(tmp_path / "traces")
+    (process,) = traces_in(tmp_path / "traces")
     for (name, (extent, pieces)), view in zip(VIEWS.items(), process.views, strict=True):
         size = sum(length for _, length in pieces)
         assert view == RawView(100, extent, size, INT, pieces), name
