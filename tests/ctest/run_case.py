@@ -221,6 +221,48 @@ def run(command: list[str], document: Path) -> dict[str, Any]:
     return result
 
 
+BYTES = {"byte": 1, "char": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2}
+BYTES |= {"int32": 4, "uint32": 4, "float32": 4, "int64": 8, "uint64": 8, "float64": 8}
+
+
+def check_facts(document: Any) -> None:
+    """What the parts of any result document say of each other."""
+    system, found, payload = (document[key] for key in ("system", "verification", "payload"))
+    processes, nodes, most = (system[key] for key in ("processes", "nodes", "processes_per_node"))
+    expect("number of hosts", len(system["hosts"]), nodes)
+    expect("processes fit nodes", nodes <= processes <= nodes * most <= nodes * processes, True)
+    expect("a first wrong element is there", found["first"] is not None, found["mismatches"] > 0)
+    for one in payload["datasets"]:
+        size = math.prod(one["shape"]) * BYTES[one["type"]]
+        expect(f"bytes of {one['name']}", one["bytes"], size)
+    files = document["files"]
+    if files and len(files) == document["file_count"]:
+        expect("file_bytes", document["file_bytes"], sum(one["bytes"] for one in files))
+    moved = payload["bytes"] if document["asked"]["pattern"] != "replay" else None  # by direction
+    for sample in document["samples"]:
+        for side in filter(None, (sample.get(name) for name in ("write", "read", "direct"))):
+            check_side(side, moved)
+
+
+def check_side(side: Any, payload: int | None) -> None:
+    phases, seconds = side["phases"].values(), side["seconds"]
+    if any(phase["min"] is None for phase in phases):  # only the slowest is known
+        return
+    near = {"seconds": (seconds, sum(phase["max"] for phase in phases))}
+    if payload and seconds:
+        near["bandwidth"] = side["bandwidth"], payload / seconds / 2**20
+    for what, (one, right) in near.items():
+        if not math.isclose(one, right, rel_tol=1e-6):
+            raise Wrong(f"{what} is {one}; expected {right}")
+    for phase in phases:
+        room = 1e-6 * phase["max"] + 1e-9
+        ordered = 0 <= phase["min"] <= phase["mean"] + room <= phase["max"] + 2 * room
+        expect("minimum, mean and maximum are in order", ordered, True)
+    if latency := side.get("latency"):
+        values = [latency[key] for key in ("p50", "p90", "p99", "p999", "max")]
+        expect("percentiles", values, sorted(values))
+
+
 def check_amounts(case: Case, variant: Through, processes: int, document: dict[str, Any]) -> None:
     payload, checked = document["payload"], document["verification"]
     moves = variant.moves
@@ -286,6 +328,7 @@ def one(
         command += ["--json", str(document)]
         try:
             found = run(command, document)
+            check_facts(found)
             check_answers(options, case, variant, processes, found)
             check_amounts(case, variant, processes - variant.servers, found)
             expect("files left in --dir", sorted(p.name for p in place.iterdir()), [])
