@@ -48,10 +48,10 @@ struct io_pattern {
     const char *name, *summary;
     const io_option *options; /* ends with an entry whose letter is 0 */
     size_t state_size;
-    int max_parts; /* parts per transfer; 0: see `most_parts` */
-    bool packs;    /* the application packs its data into one buffer, so --buffer defaults to reused */
-    bool plain;    /* data lies where malloc() places a program's, not at the start of a page: pread() from
-                    * memory then takes 1.1 times as long, as it does in the program that this stands for */
+    int max_parts;  /* parts per transfer; 0: see `most_parts` */
+    bool packs;     /* the application packs its data into one buffer, so --buffer defaults to reused */
+    bool unaligned; /* data lies where malloc() places a program's, not at the start of a page: pread() from
+                     * memory then takes 1.1 times as long, as it does in the program that this stands for */
 
     void (*defaults)(void *state);
     int (*option)(void *state, int letter, const char *value, io_error *error);

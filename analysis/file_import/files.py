@@ -18,6 +18,7 @@ from .document import Attribute, CannotLikeError, Like, Variable, attribute, mem
 HDF5, CLASSIC = b"\x89HDF\r\n\x1a\n", b"CDF"
 MOST_TEXT = 1 << 24
 SECONDS = 60  # of CPU
+MOST_MEMORY = 1 << 33  # of the child
 # What NetCDF-4 adds to HDF5 for itself.
 HIDDEN = (
     "CLASS",
@@ -35,14 +36,14 @@ HIDDEN = (
 def load(path: Path) -> Like:
     """`CannotLikeError` if it cannot be read; its dimensions may still be unlimited or empty. By a
     child: some damaged files make a library crash or run for ever."""
-    limits = [(resource.RLIMIT_CPU, SECONDS)]
+    limits = [(resource.RLIMIT_CPU, SECONDS), (resource.RLIMIT_AS, MOST_MEMORY)]
     try:
         with ProcessPoolExecutor(1, get_context("fork"), set_limits, (limits,)) as pool:
             return pool.submit(_load, path).result()
-    except (KeyError, OSError, RuntimeError, UnicodeDecodeError) as problem:
+    except (KeyError, OSError, RuntimeError, UnicodeDecodeError, MemoryError) as problem:
         why = getattr(problem, "strerror", None) or str(problem)
         if isinstance(problem, BrokenProcessPool):
-            why = f"its library crashed, or had no end after {SECONDS} s"
+            why = f"its library crashed, or did not end in {SECONDS} s of CPU time"
         raise CannotLikeError(
             f"{path}: cannot be read ({why}); expected a whole NetCDF or HDF5 file, or the text "
             "of ncdump -h"

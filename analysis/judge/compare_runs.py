@@ -18,18 +18,8 @@ from .selection import CASE, Group, Side, case_columns, condition, failed_cases,
 COLUMNS = columns("compare")
 RATES = ("series_create_rate", "series_open_rate")  # of patterns of many small files
 QUANTITIES = ("write_bw", "read_bw", *RATES)
-# What one looks at first; all others follow.
-ORDER = (
-    "failed",
-    "missing",
-    "slower",
-    "faster",
-    "no difference",
-    "undecided",
-    "not slower",
-    "not decided yet",
-)
 FOLDED = ("no difference", "undecided", "not slower", "not decided yet")  # shown where asked for
+ORDER = ("failed", "missing", "slower", "faster", *FOLDED)  # what one looks at first
 PATTERN = CASE.index("pattern")
 Row = dict[str, Any]
 Pair = tuple[Group, Group]

@@ -138,7 +138,7 @@ def _takes(found: Interval, cases: Sequence[gate.Evidence], sides: Sides) -> str
     """How many more rounds of these cases would decide it, and their minutes."""
     if found.kind == "sessions":
         return f": {found.lacks}"
-    rounds = more_rounds(found, min(len(case.pairs) for case in cases))
+    rounds = more_rounds(found, min(len(case.pairs) for case in cases if case.pairs))
     seconds = rounds * 2 * len(cases) * sides.seconds
     time = f", about {math.ceil(seconds / 60)} min" if seconds else ""
     return f": {counted(rounds, 'more round')}{time}"

@@ -3,12 +3,11 @@
 
 In pairs whose order was drawn, any difference could as well have had the other sign, whatever the
 noise. One round: the signed ranks of one difference for each case give the typical ratio, its
-interval and its chance. More rounds: how far those of a case are apart is the noise alone, however
-much cases differ. Where sides have separate sessions a session is one sample: the median of how far
-its cases are from their middle.
+interval and its chance. More rounds: the rounds of one case differ by the noise alone, however much
+cases differ. Where sides have separate sessions a session is one sample: the median of how far its
+cases are from their middle.
 """
 
-import itertools
 import math
 import statistics
 from collections.abc import Mapping, Sequence
@@ -35,16 +34,18 @@ class Pooled:
 
 
 def of_pairs(cases: Sequence[Speeds], level: float = LEVEL) -> Pooled:
-    """From the logarithms of B over A by session and round, of each case. With PAIRS sessions or
-    more, one is a sample. Else it is a round, if half of the cases have two; else a case; of fewer
-    than PAIRS cases, a pair."""
-    several = len(cases) > 1
+    """From the logarithms of B over A by session and round, of each case. If each case has PAIRS
+    sessions or more, one is a sample. If there are fewer in all, and half of the cases have two
+    rounds, a round is. Else a case is; of fewer than PAIRS cases, a pair."""
+    sessions = [{session for session, _ in case} for case in cases]
     again = [case for case in cases if len(case) > 1]
     free = sum(len(case) - 1 for case in again)
+    least = 3 if len(cases) == 2 else 1
+    stratified = len(cases) > 1 and min(map(len, cases)) >= least and free >= PAIRS - 1
     kind: Kind = "cases" if len(cases) >= PAIRS else "pairs"
-    if several and len({session for case in cases for session, _ in case}) >= PAIRS:
+    if len(cases) > 1 and min(map(len, sessions)) >= PAIRS:
         kind, logs = "sessions", _by_session(cases)
-    elif several and len(again) * 2 >= len(cases) and free >= PAIRS - 1:
+    elif stratified and 2 * len(again) >= len(cases) and len(set().union(*sessions)) < PAIRS:
         return _of_rounds([list(case.values()) for case in cases], level)
     elif kind == "cases":
         logs = [statistics.median(case.values()) for case in cases]
@@ -60,16 +61,19 @@ def _by_session(cases: Sequence[Speeds]) -> list[float]:
     middles = []
     for case in sorted(cases, key=len, reverse=True):
         middles.append(statistics.fmean(case.values()))
-        for session, of in itertools.groupby(case.items(), lambda one: one[0][0]):
-            mine = statistics.fmean(value for _, value in of)
-            found.setdefault(session, []).append(mine - middles[-1])
+        mine: dict[Any, list[float]] = {}
+        for (session, _), value in case.items():
+            mine.setdefault(session, []).append(value)
+        for session, of in mine.items():
+            found.setdefault(session, []).append(statistics.fmean(of) - middles[-1])
     return [statistics.fmean(middles) + statistics.fmean(values) for values in found.values()]
 
 
 def _of_rounds(cases: Sequence[Sequence[float]], level: float) -> Pooled:
     """The mean over exactly these cases, each a stratum with the variance of its mean (Cochran,
     Sampling Techniques, 1977, 5.4). What a case with one round differs by from the others stands
-    for its noise, and is more. Degrees of freedom: Welch, Biometrika 34, 1947."""
+    for its noise, and is more on average. Degrees of freedom: Welch, Biometrika 34, 1947; for
+    cases with unlike numbers of rounds also Satterthwaite, Biometrics 2, 1946, if fewer."""
     middle = statistics.fmean(map(statistics.fmean, cases))
     alone = len(cases) / (len(cases) - 1)
     parts = [
@@ -81,6 +85,9 @@ def _of_rounds(cases: Sequence[Sequence[float]], level: float) -> Pooled:
     if square := sum(parts):
         worth = sum(part**2 / (n + 1) for part, n in zip(parts, counts, strict=True))
         freedom = min(freedom, max(int(square**2 / worth) - 2, 1))
+        if len(set(counts)) > 1:
+            worth = sum(part**2 / (n - 1) for part, n in zip(parts, counts, strict=True))
+            freedom = min(freedom, max(int(square**2 / worth), 1))
     error = math.sqrt(square) / len(cases)
     half = t_quantile((1 - level) / 2, freedom) * error
     value, low, high = (math.exp(middle + way) for way in (0, -half, half))

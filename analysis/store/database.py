@@ -316,8 +316,9 @@ class Where:
                 raise UsageError(f"--where {word}: expected KEY=VALUE; columns are {columns}")
             values = [value] if key in ("hints", "case") else value.split(",")
             for one in values:
-                if one.partition("=")[0] in SCHEMA and "=" in one:
-                    raise UsageError(f"--where {word}: expected KEY=VALUE; use --where {one}")
+                if re.match(r"\w+=", one):
+                    why = f"a --where for each KEY, such as --where {one}"
+                    raise UsageError(f"--where {word}: expected KEY=VALUE; use {why}")
             where = where.key(key, values)
         return where
 

@@ -102,8 +102,8 @@ def on_stacks(found: Sequence[Candidate]) -> list[Job]:
 def shared(
     tiers: Sequence[Sequence[Job]], pairs: Sequence[Job], room: float
 ) -> tuple[list[Job], tuple[int, ...]]:
-    """Of time for so many jobs: those of all later rounds, and the rounds in which `pairs` run too:
-    two at most, after the first question; more after all of them."""
+    """How the time for `room` jobs is shared: the jobs of all later rounds, and the rounds in which
+    `pairs` run too: two at most after the first question, more after all questions."""
     needed = list(dict.fromkeys(itertools.chain(*tiers)))
     first, later, times = len({*itertools.chain(*tiers[:1])}), ROUNDS - 1, 0
     for n in range(1, later if pairs else 1):

@@ -35,7 +35,9 @@ def load(path: Path) -> dict[str, Any]:
     except (Exception, SystemExit) as error:  # the file is a program
         frames = traceback.TracebackException.from_exception(error)
         lines = [frame.lineno for frame in frames.stack if frame.filename == str(path)]
-        line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else "?"
+        if isinstance(error, SyntaxError) and error.filename == str(path):
+            lines.append(error.lineno)
+        line = lines[-1] if lines else "?"
         why = f"line {line}: {type(error).__name__}: {error}"
         raise ReframeError(why) from None
     if not isinstance(found, dict):

@@ -98,7 +98,9 @@ static void wait_for_peers(io_world *w, int n, MPI_Request requests[]) {
     double end = io_monotonic_seconds() + IO_PEER_SECONDS;
     MPI_Status statuses[2];
     for (int done = 0; !done;) {
-        MPI_Testall(n, requests, &done, statuses);
+        int code = MPI_Testall(n, requests, &done, statuses);
+        if (code) io_fail_mpi(&w->error, "MPI_Testall", "all processes", code);
+        if (code) give_up(w);
         if (done) break;
         if (!w->error.set) {
             sched_yield();

@@ -50,7 +50,7 @@ int io_world_narrow(io_world *world, MPI_Comm comm);
  * arrive (because they wait for it in a library), it prints its message after IO_PEER_SECONDS and ends the
  * job. */
 int io_agree(io_world *world);
-/* A barrier, off the clock. */
+/* A barrier, off the clock. Ends the job as io_agree does. */
 void io_meet(io_world *world);
 /* The most of `n` values over `comm`, which holds this process's node or world. Ends the job as io_agree
  * does. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* HDF5's calls that move data; NetCDF-4 and CGNS make these, too. This needs no HDF5 to be built, and a
- * process may hold several: each caller's library is called, and asked what was moved. Below 1.10, where
- * handles are smaller, nothing is recorded. */
+/* HDF5's calls that move data; NetCDF-4 and CGNS make these, too. No HDF5 is needed to build, and a process
+ * may hold several: each caller's is called, and asked what was moved. Below 1.10 nothing is recorded. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -23,8 +22,7 @@ typedef int64_t hid_t;
 typedef uint64_t hsize_t;
 
 enum { H5S_ALL = 0, H5E_DEFAULT = 0, H5P_DEFAULT = 0 };
-enum { POINTS = 1, HYPERSLABS, ALL, REGULAR }; /* H5S_sel_type */
-enum { CHUNKED = 2 };                          /* H5D_layout_t */
+enum { POINTS = 1, HYPERSLABS, ALL, REGULAR, CHUNKED = 2 }; /* H5S_sel_type, H5D_layout_t */
 
 #define MOVE_PARAMETERS (hid_t, hid_t, hid_t, hid_t, hid_t, void *)
 #define SEVERAL_PARAMETERS (size_t, hid_t *, hid_t *, hid_t *, hid_t *, hid_t, void **)
@@ -139,7 +137,9 @@ static hdf5_library *library_of(const void *caller) {
     recorder_unlock();
     hdf5_library *made = h || !its ? NULL : look_up(caller, its);
     recorder_lock_for_access();
-    if (made) {
+    for (h = the->hdf5; h && (void *)h->H5Dread != its; h = h->next) continue;
+    if (h) free(made); /* another thread was faster */
+    if (!h && made) {
         made->next = the->hdf5;
         the->hdf5 = h = made;
     }

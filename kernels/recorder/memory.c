@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #define CHUNK ((size_t)1 << 20)
-#define APART ((size_t)1 << 16) /* from here on, a mapping of its own */
+#define APART ((size_t)1 << 16) /* from here on, a separate mapping */
 #define ALIGNED ((size_t)16)
 
 /* Not mmap(), which is recorded. */
@@ -30,10 +30,9 @@ static void *piece(memory_store *from, size_t size) {
 }
 
 void *memory_larger(memory_store *from, void *old, size_t had, size_t wanted) {
-    if (had >= APART) {
-        void *moved = mremap(old, had, wanted, MREMAP_MAYMOVE);
-        return moved == MAP_FAILED ? NULL : moved;
-    }
+    /* In place only: a signal's handler may end the program before the caller has the new address. Not
+     * mremap(), which MPI libraries replace. */
+    if (had >= APART && syscall(SYS_mremap, old, had, wanted, 0) != -1) return old;
     void *new = wanted >= APART ? mapped(wanted) : piece(from, wanted);
     if (new && had) memcpy(new, old, had);
     return new;

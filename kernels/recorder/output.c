@@ -29,7 +29,8 @@ static int begin(const char *path) {
 
 void output_begin(output *to, const char *name, const char *end) {
     snprintf(to->path, sizeof to->path, "%s/%s-%06d-%d%s", to->folder, name, to->rank, to->pid, end);
-    snprintf(to->part, sizeof to->part, "%s.part", to->path);
+    /* Readers look for the name's beginning. */
+    snprintf(to->part, sizeof to->part, "%s/part-%s-%06d-%d%s", to->folder, name, to->rank, to->pid, end);
     to->used = 0;
     to->fd = begin(to->part);
     to->code = to->fd < 0 ? errno : 0;

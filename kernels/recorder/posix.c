@@ -89,6 +89,15 @@ void posix_missed(int fd) {
     if (recorder_holds && posix_description(fd)) recorder_partial();
 }
 
+/* A file system that hands out descriptors of its own may refuse to tell an offset: its files are no streams.
+ */
+static bool is_stream(int fd) {
+    int code = errno;
+    bool stream = syscall(SYS_lseek, fd, 0L, SEEK_CUR) < 0 && errno == ESPIPE;
+    errno = code;
+    return stream;
+}
+
 /* The offset at which an access without an explicit one began; advances the descriptor. Asks the kernel only
  * if the offset may have changed elsewhere (another process after a fork, O_APPEND), because that costs a
  * system call per access. */
@@ -96,7 +105,7 @@ static int64_t step(description *d, int fd, int64_t size) {
     bool unsure = d->append || d->forks != recorder_state()->shared_offsets;
     if (unsure) {
         int64_t now = ask_offset(fd);
-        d->offset = now < size ? 0 : now - size;
+        if (now >= 0) d->offset = now < size ? 0 : now - size;
     }
     int64_t began = d->offset;
     d->offset += size;
@@ -199,7 +208,7 @@ void posix_opened(const char *path, int folder, int flags, int mode, int fd, dou
     if (d) {
         *d = (description){.file = r,
                            .append = flags & O_APPEND,
-                           .stream = ask_offset(fd) < 0,
+                           .stream = is_stream(fd),
                            .forks = recorder_state()->shared_offsets};
         if (mode) r->counter[POSIX_MODE] = mode;
         r->counter[POSIX_OPENS]++;
@@ -217,6 +226,7 @@ void posix_opened(const char *path, int folder, int flags, int mode, int fd, dou
 }
 
 void posix_duplicated(int fd, int copy, double start) {
+    posix_missed(fd);
     if (copy < 0 || !recorder_on() || is_borrowed()) return;
     recorder_lock();
     description *d = posix_description(fd);

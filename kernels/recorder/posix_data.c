@@ -59,6 +59,7 @@ CALLS(WRAP)
 
 /* As in Darshan, an asynchronous access counts when its result is fetched. */
 static void aio_begun(const struct aiocb *what, int result, moment start) {
+    posix_missed(what->aio_fildes);
     if (result || !recorder_on()) return;
     recorder_lock();
     if (posix_description(what->aio_fildes)) recorder_aio_add(what, start);

@@ -105,16 +105,25 @@ static int number_of(DIR *folder) { return folder ? dirfd(folder) : -1; }
     }
 CLOSES(WRAP_CLOSE)
 
-static void all_closed(unsigned first, unsigned last) {
+/* Whether any was of a recorded file. */
+static bool all_closed(unsigned first, unsigned last) {
     double start = recorder_now();
-    for (unsigned fd = first; fd <= last && fd < DESCRIPTORS; fd++)
-        if (recorder_on() && recorder_state()->descriptor[fd]) posix_closed(posix_closing((int)fd), start);
+    bool any = false;
+    for (unsigned fd = first; fd <= last && fd < DESCRIPTORS; fd++) {
+        posix_missed((int)fd);
+        if (!recorder_on() || !recorder_state()->descriptor[fd]) continue;
+        posix_closed(posix_closing((int)fd), start);
+        any = true;
+    }
+    return any;
 }
 
 EXPORT int close_range(unsigned first, unsigned last, int flags) {
     NEXT(int, close_range, (unsigned, unsigned, int));
-    if (!(flags & CLOSE_RANGE_CLOEXEC)) all_closed(first, last);
-    return next(first, last, flags);
+    bool any = !(flags & CLOSE_RANGE_CLOEXEC) && all_closed(first, last);
+    int result = next(first, last, flags);
+    if (result && any) recorder_partial(); /* they are still open */
+    return result;
 }
 
 EXPORT void closefrom(int first) {
@@ -191,6 +200,7 @@ WRAP_FCNTL(fcntl64)
 #define WRAP_SEEK(NAME, OFFSET)                                                                              \
     EXPORT OFFSET NAME(int fd, OFFSET to, int whence) {                                                      \
         NEXT(OFFSET, NAME, (int, OFFSET, int));                                                              \
+        posix_missed(fd);                                                                                    \
         double start = recorder_now();                                                                       \
         OFFSET result = next(fd, to, whence);                                                                \
         if (result < 0 || !recorder_on()) return result;                                                     \
@@ -220,6 +230,7 @@ WRAP_SEEK(lseek64, off64_t)
 #define WRAP_COUNTED(RESULT, NAME, PARAMETERS, ARGUMENTS, WORKED, COUNTER)                                   \
     EXPORT RESULT NAME PARAMETERS {                                                                          \
         NEXT(RESULT, NAME, PARAMETERS);                                                                      \
+        posix_missed(fd);                                                                                    \
         if (!recorder_on()) return next ARGUMENTS;                                                           \
         double start = recorder_now();                                                                       \
         RESULT result = next ARGUMENTS;                                                                      \

@@ -70,8 +70,8 @@ static int check_place(const io_run *run, io_world *world, io_report *report) {
 
 /* Pages of the size that any program gets: reads from memory into huge pages take 2 to 7 % longer. Touched,
  * so that first page faults are not timed. NULL if out of memory. */
-static void *data_buffer(const io_world *world, uint64_t size, bool plain) {
-    void *buffer = plain ? malloc(size) : aligned_alloc(ALIGNMENT, size);
+static void *data_buffer(const io_world *world, uint64_t size, bool unaligned) {
+    void *buffer = unaligned ? malloc(size) : aligned_alloc(ALIGNMENT, size);
     for (uint64_t at = 0; buffer && at < size; at += TOUCHED) {
         io_now_at(world, IO_AT_VALUES);
         memset((char *)buffer + at, 0, size - at < TOUCHED ? size - at : TOUCHED);
@@ -115,7 +115,7 @@ static int prepare(const io_run *run, io_world *world, run_data *w) {
     w->report.scratch = calloc(run->what.common.repeats, sizeof *w->report.scratch);
     w->report.samples = w->samples;
     w->report.ceilings = w->ceilings;
-    void *buffer = data_buffer(world, w->report.buffer, run->what.pattern->plain);
+    void *buffer = data_buffer(world, w->report.buffer, run->what.pattern->unaligned);
     if (!buffer || !w->samples || !w->report.scratch || (run->ceilings && !w->ceilings) ||
         (direct && !w->direct))
         io_fail(&world->error,

@@ -55,7 +55,7 @@ SHARED = (METHOD, "mpiio")  # methods that write the same file
 REPEATS, STEPS = 2, 2
 LARGEST_ELEMENT = 8
 SCRIPT = Path(__file__).with_suffix(".sh")
-FLIP = "\n".join(SCRIPT.read_text().splitlines()[4:])  # without the file's head
+FLIP = "\n".join(line for line in SCRIPT.read_text().splitlines() if line[:1] not in ("#", ""))
 
 # It creates, writes and reads back in one run, so nothing can be changed in between:
 # tests/kernels/test_kernel_replay.py shows that it notices wrong bytes.

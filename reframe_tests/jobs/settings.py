@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`-S` for an unknown test or variable is an error: ReFrame only warns."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -51,7 +52,8 @@ def refuse_unknown() -> None:
         try:
             tests = load_all(self, *args, **kwargs)
         except (TypeError, ValueError) as error:  # ReFrame's words do not name the setting
-            asked = [f"-S {name}={text}" for name, text in given.items() if text in str(error)]
+            said = re.split(r"[^\w.+-]+", str(error))
+            asked = [f"-S {name}={text}" for name, text in given.items() if text in said]
             if not asked:
                 raise
             raise ReframeError(f"{' or '.join(asked)}: {error}") from None

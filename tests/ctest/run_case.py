@@ -221,8 +221,8 @@ def run(command: list[str], document: Path) -> dict[str, Any]:
     return result
 
 
-BYTES = {"byte": 1, "char": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2}
-BYTES |= {"int32": 4, "uint32": 4, "float32": 4, "int64": 8, "uint64": 8, "float64": 8}
+KINDS = ("int", "uint", "float")
+BYTES = {"byte": 1, "char": 1} | {f"{kind}{8 * n}": n for kind in KINDS for n in (1, 2, 4, 8)}
 
 
 def check_facts(document: Any) -> None:
@@ -316,14 +316,8 @@ def one(
         place, document = Path(temporary) / "data", Path(temporary) / "result.json"
         place.mkdir()
         command = [*options.launch, "-n", str(processes), options.program, options.pattern]
-        command += [
-            *case.options,
-            "--method",
-            options.method,
-            *variant.options,
-            "--dir",
-            str(place),
-        ]
+        command += [*case.options, "--method", options.method, *variant.options]
+        command += ["--dir", str(place)]
         command += ["--mode", options.mode] if options.mode else []
         command += ["--json", str(document)]
         try:

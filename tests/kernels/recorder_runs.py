@@ -15,6 +15,8 @@ from iogauge.analysis.darshan.raw import RawProcess, RawRecord, read_folder
 from reframe_tests.framework.recorders import RECORDER
 from tests.ctest.run_case import crashed_at_the_end
 
+SIGNALLED = (-11, -6, 134, 139)  # statuses of a process, and of a launcher, after a crash
+
 
 def preload(stack: Stack, traces: Path, include: Path, *, dxt: bool = False) -> dict[str, str]:
     """What makes a program leave its trace in `traces`, of files below `include`."""
@@ -34,7 +36,7 @@ def traced(command: list[str], environment: dict[str, str]) -> subprocess.Comple
     done = subprocess.run(
         ["env", *words, *command], capture_output=True, text=True, timeout=SECONDS, check=False
     )
-    if crashed_at_the_end(done.stderr):
+    if done.returncode in SIGNALLED and crashed_at_the_end(done.stderr):
         done.returncode = 0
     return done
 

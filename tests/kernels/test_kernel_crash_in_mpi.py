@@ -49,4 +49,4 @@ def test_after_a_wrong_command_line(crash: Crash) -> None:
 
 
 def test_before_a_run(crash: Crash) -> None:
-    assert "MPI crashed before the run began (SIGSEGV" in crash("MPI_Waitall", *IOR).error(1)
+    assert "MPI crashed before the run began (SIGSEGV" in crash("MPI_Testall", *IOR).error(1)

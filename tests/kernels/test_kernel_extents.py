@@ -79,7 +79,9 @@ def test_memory_is_where_a_program_has_it(stack: Stack, tmp_path: Path) -> None:
         "posix", "--dir", str(tmp_path), program=Path("/usr/bin/env"), document=tmp_path / "r.json",
     )  # fmt: skip
     run.good()
-    assert set(re.findall(r"memory \+(\d+)", run.stderr)) == {"16"}
+    found = set(re.findall(r"memory \+(\d+)", run.stderr))
+    assert found
+    assert "0" not in found
 
 
 @pytest.mark.parametrize("last_first", [False, True])

@@ -17,6 +17,7 @@ from iogauge.analysis.darshan.raw import RawProcess, RawRecord
 ENDS = (100, 1 << 10, 10 << 10, 100 << 10, 1 << 20, 4 << 20, 10 << 20, 100 << 20, 1 << 30)
 WAYS = (("READ", "READ"), ("WRITE", "WRITTEN"))  # a call, its bytes
 NAMED = 4  # common sizes of a record
+KEPT = 32  # distinct sizes that a record counts: the first
 LATE = 0.01  # seconds by which two clocks of a process may differ
 OF_FILE = (
     raw.OPEN, raw.CLOSE, raw.SYNC, raw.LOCK_READ, raw.LOCK_WRITE, raw.UNLOCK, raw.VIEW, raw.ATOMIC,
@@ -123,7 +124,8 @@ def _segments(record: RawRecord, values: Values) -> None:
         assert not unlike, (record.path, record.module, unlike)
     turns = sum(one[1] != other[1] for one, other in pairwise(every))
     assert values["RW_SWITCHES"] == turns, record.path
-    sizes = Counter(one[3] for one in every)
+    first = list(Counter(one[3] for one in every).items())[:KEPT]
+    sizes = dict(first)
     assert record.sizes == sizes, record.path
     common = sorted(((n, size) for size, n in sizes.items() if size), reverse=True)[:NAMED]
     common += [(0, 0)] * (NAMED - len(common))

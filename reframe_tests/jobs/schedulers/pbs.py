@@ -3,10 +3,11 @@
 
 import re
 import time
+from contextlib import suppress
 from typing import Any
 
 import reframe.utility.osext as osext
-from reframe.core.exceptions import JobSchedulerError
+from reframe.core.exceptions import JobSchedulerError, SpawnedProcessError
 from reframe.core.schedulers.pbs import PbsJobScheduler, TorqueJobScheduler, _PbsJob
 
 from reframe_tests.jobs import registry
@@ -68,9 +69,11 @@ class Careful(Templated):
 
     def why_it_waits(self, job: Any) -> str:
         why = super().why_it_waits(job)
-        if job.state != "HELD" or DEPENDS.search(osext.run_command(f"qstat -f {job.jobid}").stdout):
-            return why
-        return f"held until qrls: {why}"
+        with suppress(OSError, SpawnedProcessError):
+            said = osext.run_command(self.ask_why.format(job.jobid)).stdout
+            if job.state == "HELD" and not DEPENDS.search(said):
+                return f"held until qrls: {why}"
+        return why
 
     def doubt(self, job: Any) -> str | None:
         """The end of a job is queried once more: it counts only if qstat says so."""

@@ -59,8 +59,8 @@ def with_quoted_values(script: str, environs: list[Any]) -> str:
 class Templated:
     """Mixed in before a stock back end. `job`: the class of its jobs; `template`: the file of their
     scripts in templates/. `queued`: the states of a job that has not started; `ask_why`: the
-    command that says why; `reason`: finds that in its answer; `never`, `held`: reasons that end
-    never, or perhaps only if somebody acts."""
+    command that says why; `reason`: finds that in its answer; `never`, `held`: reasons that
+    never end, or perhaps only if somebody acts."""
 
     job: type
     template: str
@@ -93,7 +93,7 @@ class TemplatedJob:
 
     template: str
     script_values: dict[str, Any] | None = None
-    misunderstood, is_given_up = 0, False
+    misunderstood, said_never, is_given_up = 0, 0, False
     held_since: float | None = None
     asked = told = 0.0  # seconds in the queue before the next question, or word
     # What only the test knows: machine/placed.py.
@@ -162,19 +162,22 @@ class TemplatedJob:
         if not too_long and waited < self.asked:
             return None
         why = job.scheduler.why_it_waits(job)
-        self.asked = 1 + 1.2 * waited
+        self.asked = 20 + 1.2 * waited
         if too_long:
             return f"maximum pending time exceeded: {why}"
         since = waited if self.held_since is None else self.held_since
         self.held_since = since if job.scheduler.held.match(why) else None
         is_held = self.held_since is not None and waited - since >= HELD
-        if is_held or job.scheduler.never.match(why):
+        self.said_never = self.said_never + 1 if job.scheduler.never.match(why) else 0
+        if self.said_never:
+            self.asked = waited  # again at once: one cycle of the scheduler may be wrong
+        if is_held or self.said_never >= PATIENCE:
             return f"it cannot start: {why}"
         if waited >= max(self.told, LONG):
             self.told = 2 * waited
             more = f"more: {job.scheduler.ask_why.format(job.jobid)}"
-            limit = "-S max_pending_time=1h would end it after an hour"
-            said = f"{WAITS} {job.jobid}, {waited / 60:.0f} minutes: {why}; {more}; {limit}"
+            limit = "" if job.longest_wait else "; -S max_pending_time=1h ends it after an hour"
+            said = f"{WAITS} {job.jobid}, {waited / 60:.0f} minutes: {why}; {more}{limit}"
             job.scheduler.log(said, logging.INFO)
         return None
 

@@ -250,7 +250,9 @@ def test_a_library_that_does_not_come_back(
         endless(path)
     assert main(["replay", "like", str(path), "-o", str(tmp_path / "out")]) == 3
     said = capfd.readouterr().err
-    assert f"{path}: cannot be read (its library crashed, or had no end after 1 s)" in said
+    assert (
+        f"{path}: cannot be read (its library crashed, or did not end in 1 s of CPU time)" in said
+    )
 
 
 def test_all_that_cannot_be_is_named_at_once(

@@ -126,3 +126,33 @@ def test_more_rounds_are_at_least_one() -> None:
     found = answer(drawn(11, 1, noise=0.5)).interval
     assert found.verdict == "not decided yet"
     assert more_rounds(found, 1) >= 1
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_sessions_that_cases_do_not_share_are_no_samples(rounds: int) -> None:
+    """A case that ran in one session says nothing of how sessions differ."""
+    wrong = 0
+    for seed in range(100):
+        generator = seeded("disjoint", rounds, seed)
+        found = of_pairs(
+            [
+                {(session, round_): generator.normal(0, 0.2) for round_ in range(rounds)}
+                for session in range(6)
+                for _ in range(2)
+            ]
+        ).interval
+        assert found.kind == "cases" and found.low and found.high
+        assert found.low < found.value < found.high
+        wrong += not found.low <= 1 <= found.high
+    assert wrong <= 12  # of 100; 5 % are wrong in the mean
+
+
+@pytest.mark.parametrize("counts", [[7, 2], [7, 2, 2], [7, 7, 2, 2], [3] * 4 + [7] * 4])
+def test_unlike_numbers_of_rounds_are_no_more_often_wrong(counts: list[int]) -> None:
+    wrong = 0
+    for seed in range(400):
+        generator = seeded("unlike", *counts, seed)
+        found = of_pairs([by_round(generator.normal(0, 0.1, n).tolist()) for n in counts])
+        low, high = found.interval.low, found.interval.high
+        wrong += low is not None and high is not None and not low <= 1 <= high
+    assert wrong <= 33  # of 400; at most 5 % are wrong in the mean
