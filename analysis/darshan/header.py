@@ -22,9 +22,25 @@ OLD_MODULES = 16
 OLD_HEAD = struct.Struct(f"<8sqB3xI2Q{2 * OLD_MODULES}Q{OLD_MODULES}I")
 ZLIB = 0
 NAMES = (
-    "NULL", "POSIX", "MPI-IO", "H5F", "H5D", "PNETCDF_FILE", "PNETCDF_VAR", "BG/Q", "LUSTRE",
-    "STDIO", "DXT_POSIX", "DXT_MPIIO", "MDHIM", "APXC", "APMPI", "HEATMAP", "DFS", "DAOS",
-)  # fmt: skip
+    "NULL",
+    "POSIX",
+    "MPI-IO",
+    "H5F",
+    "H5D",
+    "PNETCDF_FILE",
+    "PNETCDF_VAR",
+    "BG/Q",
+    "LUSTRE",
+    "STDIO",
+    "DXT_POSIX",
+    "DXT_MPIIO",
+    "MDHIM",
+    "APXC",
+    "APMPI",
+    "HEATMAP",
+    "DFS",
+    "DAOS",
+)
 DXT = {"DXT_POSIX": "POSIX", "DXT_MPIIO": "MPI-IO"}  # whose single accesses
 # Before PNETCDF_VAR; before that, HDF5 was one module.
 OF_320 = tuple(name for name in NAMES if name != "PNETCDF_VAR")[:OLD_MODULES]

@@ -45,19 +45,7 @@ def published(connection: Any, chosen: Where) -> list[Row]:
     return rows
 
 
-_CASE = (
-    "system",
-    "fs",
-    "fs_type",
-    "stack",
-    "method",
-    "mode",
-    "processes",
-    "scale",
-    "variant",
-    "payload_bytes",
-    "caches",
-)
+_CASE = columns("published_case")
 
 
 def _ours(connection: Any, chosen: Where, number: Published) -> list[Row]:

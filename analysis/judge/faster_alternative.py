@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from iogauge.common.text import three
 
+from ..columns import columns
 from ..statistics.interval import LEVEL, Interval, of_pairs, pairs_for
 
 LOGGED = "as logged"  # the replay itself
@@ -15,19 +16,7 @@ KNOWN = 2.0
 WRITING, READING = "write", "read"
 PRESENT = {WRITING: "write your dump", READING: "read your data"}
 PERFECT = {WRITING: "written your dump", READING: "read your data"}
-COLUMNS = (
-    "way",
-    "hints",
-    "verdict",
-    "ratio",
-    "low",
-    "high",
-    "seconds",
-    "rounds",
-    "verified",
-    "why",
-    "direction",
-)
+COLUMNS = columns("alternatives")
 
 
 @dataclass

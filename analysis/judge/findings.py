@@ -11,6 +11,7 @@ from typing import Any
 
 from iogauge.common.text import percent
 
+from ..columns import columns
 from ..errors import NothingFoundError
 from ..statistics import interval
 from ..store import database as store
@@ -138,18 +139,7 @@ def _share(place: Place, row: Row) -> Row:
     return {**row, "efficiency": share.value, "low": share.low, "high": share.high}
 
 
-_WAY = (
-    "pattern",
-    "fs",
-    "scale",
-    "processes",
-    "method",
-    "mode",
-    "stack",
-    "variant",
-    "hints",
-    "fsync",
-)
+_WAY = columns("call")
 
 
 def _of_peaks(peaks: Sequence[tuple[Place, Row]]) -> str:

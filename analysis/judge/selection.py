@@ -161,11 +161,16 @@ def groups(
     )
     made = {
         row["id"]: Group(
-            tuple(row[name] for name in names), int(row["side"]), row["quantity"], row["unit"], {},
-            row["middle"], {name: row[name] for name in _ABOUT},
+            tuple(row[name] for name in names),
+            int(row["side"]),
+            row["quantity"],
+            row["unit"],
+            {},
+            row["middle"],
+            {name: row[name] for name in _ABOUT},
         )
         for row in found
-    }  # fmt: skip
+    }
     if not made:
         return []
     # A separate query, with numbers in place of a case's many words: there may be a million jobs.

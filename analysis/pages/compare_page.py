@@ -11,6 +11,7 @@ from typing import Any
 from iogauge.common.files import write_whole
 from iogauge.common.text import ratio, three
 
+from ..columns import columns
 from ..judge.compare_runs import by_outcome, outcome
 from .page import link, load_template
 from .words import value_text
@@ -20,18 +21,7 @@ BAD = ("failed", "missing", "slower")
 COLOURS = {"slower": "var(--bad)", "faster": "var(--good)"}
 LEAST = 1.25  # least factor that the axis spans in each direction
 MOST = 16  # largest factor; points beyond are drawn at the end
-CASE = (
-    "pattern",
-    "scale",
-    "method",
-    "mode",
-    "variant",
-    "hints",
-    "stack",
-    "fs",
-    "processes",
-    "quantity",
-)
+CASE = columns("compared_case")
 Row = dict[str, Any]
 
 

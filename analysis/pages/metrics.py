@@ -3,23 +3,13 @@
 
 from collections.abc import Iterator, Sequence
 
+from ..columns import columns
 from ..session.model import CEILINGS, DIRECTIONS, LATENCY
 from ..session.rows import Row, Table
 from ..statistics.spread import Spread
 
 MIB = 2**20
-CASE = (
-    "system",
-    "partition",
-    "stack",
-    "fs",
-    "case",
-    "pattern",
-    "method",
-    "mode",
-    "scale",
-    "processes",
-)
+CASE = columns("metrics_case")
 
 # Name without `iogauge_`, what it is, and labels besides the case's.
 METRICS: dict[str, tuple[str, tuple[str, ...]]] = {

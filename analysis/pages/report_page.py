@@ -14,6 +14,7 @@ from iogauge.common.apart import apart
 from iogauge.common.files import write_whole
 from iogauge.common.paths import CHARTS
 
+from ..columns import columns
 from ..judge.advice import DEFAULT
 from ..judge.history import KEY, History
 from ..judge.share_of_peak import SOME_JOBS, why_above
@@ -104,18 +105,7 @@ OVERVIEW = {
     "files": "files",
 }
 _TITLES = {"mib_s": "MiB/s", "fs": "file system"}
-LONG = (
-    "says",
-    "ledger",
-    "measured",
-    "published",
-    "missing",
-    "command",
-    "our_conditions",
-    "published_conditions",
-    "unlike",
-    "source",
-)
+LONG = columns("long")
 NARROW = ("variant", "hints", "parameters")  # may be folded
 COUNTED = ("bytes", "calls", "processes")
 STYLES = {

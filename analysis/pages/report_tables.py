@@ -11,6 +11,7 @@ from typing import Any
 from iogauge.common.paths import below
 from iogauge.common.text import percent
 
+from ..columns import columns
 from ..errors import NothingFoundError
 from ..judge import claims, compare_published, compare_references
 from ..judge.compare_runs import Question
@@ -108,10 +109,7 @@ def efficiency(connection: Any, session: str) -> Section:
     return section("efficiency", rows, compare_references.PEAK)
 
 
-SCORES = (
-    "apparent_bw", "direct_bw", "apparent_speedup", "durable_bw", "overlap", "queue_blocked",
-    "queue_peak", "queue_limit", "compute_seconds", "write_phase_drain",
-)  # fmt: skip
+SCORES = columns("scores")
 
 
 def score_card(connection: Any, session: str) -> Section:

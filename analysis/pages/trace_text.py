@@ -46,8 +46,19 @@ LAYER = (
     "processes",
     "the slowest",
 )
-CALLS = ("phase", "call", "calls", "p50 ms", "p90", "p99", "p99.9", "max", "process", "its p50",
-         "its p99")  # fmt: skip
+CALLS = (
+    "phase",
+    "call",
+    "calls",
+    "p50 ms",
+    "p90",
+    "p99",
+    "p99.9",
+    "max",
+    "process",
+    "its p50",
+    "its p99",
+)
 DATA_SET = (
     "data set",
     "elements",

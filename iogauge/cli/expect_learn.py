@@ -5,6 +5,7 @@ import argparse
 from datetime import date, datetime, timezone
 from pathlib import Path
 
+from iogauge.analysis.columns import columns
 from iogauge.analysis.errors import EXIT_OK, NothingFoundError, OutputError
 from iogauge.analysis.judge import learned, references
 from iogauge.common.files import write_whole
@@ -12,10 +13,7 @@ from iogauge.common.files import write_whole
 from . import formats, options
 
 NAMED = 5  # refused cases that are named
-COLUMNS = (
-    "partition", "stack", "test", "processes", "quantity", "value", "low", "high", "unit",
-    "samples",
-)  # fmt: skip
+COLUMNS = columns("learned")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -76,8 +76,18 @@ def asked_for(args: argparse.Namespace) -> dict[str, Any]:
     if not place.is_dir():
         raise UsageError(f"--fs {unknown(args.fs, systems)}, or an existing folder")
     in_memory = mount_of(place)["type"] in IN_MEMORY
-    names = ("pattern", "fs", "stack", "processes", "budget", "default", "wish", "scope", "seed",
-             "site")  # fmt: skip
+    names = (
+        "pattern",
+        "fs",
+        "stack",
+        "processes",
+        "budget",
+        "default",
+        "wish",
+        "scope",
+        "seed",
+        "site",
+    )
     return {
         **{name: getattr(args, name) for name in names},
         "place": str(place),

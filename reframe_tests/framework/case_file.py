@@ -23,10 +23,24 @@ from reframe_tests.jobs import order
 
 # The fields of a case in ReFrame's report that readers need.
 OF_THE_TEST = (
-    "name", "display_name", "unique_name", "outputdir", "stagedir", "num_tasks", "pattern",
-    "method", "mode", "scale", "fs", "call", "caches", "published_peak", "skip_reason",
-    "spack_packages", "ledger",
-)  # fmt: skip
+    "name",
+    "display_name",
+    "unique_name",
+    "outputdir",
+    "stagedir",
+    "num_tasks",
+    "pattern",
+    "method",
+    "mode",
+    "scale",
+    "fs",
+    "call",
+    "caches",
+    "published_peak",
+    "skip_reason",
+    "spack_packages",
+    "ledger",
+)
 PLAIN = (str, int, float, list, type(None))  # types of values that JSON has
 UNCHECKED = "it was not yet checked when the session was killed"
 UNCOMPARED = "performance error: the session was killed before it met its reference"

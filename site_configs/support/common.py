@@ -42,9 +42,21 @@ if os.environ.get("RFM_TIMESTAMP_DIRS", BEGAN).startswith(BEGAN):
 LOG_LEVEL = os.environ.get("IOGAUGE_LOG_LEVEL") or "verbose"
 
 PERFLOG_COLUMNS = (
-    "job_completion_time", "result", "name", "system", "partition", "environ", "num_tasks",
-    "pattern", "method", "mode", "scale", "fs", "caches", "jobid",
-)  # fmt: skip
+    "job_completion_time",
+    "result",
+    "name",
+    "system",
+    "partition",
+    "environ",
+    "num_tasks",
+    "pattern",
+    "method",
+    "mode",
+    "scale",
+    "fs",
+    "caches",
+    "jobid",
+)
 
 
 def general(**more: Any) -> list[dict[str, Any]]:
