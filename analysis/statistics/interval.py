@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The one type and level of interval that everything prints: 95 %, by exact tests (exact.py).
+"""The one type and level of interval that everything prints: 95 %, mostly by exact tests.
 
 A job counts once, with the median of its repeats. Consecutive samples may be correlated, and are
 then worth fewer independent ones. The lag-1 correlation is estimated, and the interval is made for
