@@ -89,8 +89,7 @@ void posix_missed(int fd) {
     if (recorder_holds && posix_description(fd)) recorder_partial();
 }
 
-/* A file system that hands out descriptors of its own may refuse to tell an offset: its files are no streams.
- */
+/* A file system inside the program may hand out descriptors whose offset is not told: no streams. */
 static bool is_stream(int fd) {
     int code = errno;
     bool stream = syscall(SYS_lseek, fd, 0L, SEEK_CUR) < 0 && errno == ESPIPE;
