@@ -18,6 +18,7 @@ from site_configs import local
 from site_configs.support import common, debian
 
 templated.HELD = 5.0
+templated.AGAIN = 1.0
 CORES = 4
 
 # Both nodes are this machine, under one name: Open MPI's shared-memory segments of two nodes would

@@ -14,6 +14,7 @@ from reframe_tests.jobs.schedulers import templated
 from site_configs import local
 from site_configs.support import common, debian
 
+templated.AGAIN = 1.0
 if os.environ.get("STANDIN_SAYS") == "held":
     templated.HELD = 2.0
 

@@ -50,7 +50,8 @@ class Job(templated.TemplatedJob):
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [0.0]
     monkeypatch.setattr(templated.time, "time", lambda: now[0])
-    monkeypatch.setattr(templated, "HELD", 300.0)  # a site file of other tests makes it short
+    monkeypatch.setattr(templated, "HELD", 300.0)  # a site file of other tests makes them short
+    monkeypatch.setattr(templated, "AGAIN", 20.0)
     return now
 
 

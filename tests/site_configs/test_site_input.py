@@ -18,7 +18,7 @@ from iogauge.measure.sites import Asked
 from reframe_tests.machine.filesystems import published_peak, published_shares
 from reframe_tests.machine.stacks import ONLY, only
 from site_configs.support import check, common
-from tests.reframe_session import LOCAL, ROOT, Session, changed_site, reframe
+from tests.reframe_session import LOCAL, ROOT, Session, changed_site, reframe, strict_site
 
 ONE = ("-t", "smoke", "-n", "S3d.*call=posix%")
 
@@ -137,13 +137,13 @@ def test_shares_of_a_published_peak_are_of_equal_units() -> None:
 
 
 def test_a_published_peak_stands_beside_the_results(tmp_path: Path) -> None:
-    config = changed_site(
+    config = strict_site(
         tmp_path,
         "partition['extras']['filesystems']['ram'] |= "
         "{'published_peak': {'value': 5000, 'source': 'its maker'}}",
     )
     only = (*ONE, "-t", "ram", "-p", "mpich", "-S", "repeats=1")
-    session = reframe(tmp_path, "-r", "--system", "local", *only, config=config, tests="s3d.py")
+    session = reframe(tmp_path, "-r", "--system", "tests", *only, config=config, tests="s3d.py")
     assert session.status == 0, session.text
     (case,) = session.cases
     assert case["published_peak"] == "5000 MB/s (its maker)"

@@ -31,6 +31,7 @@ PATIENCE = 3  # answers in a row that cannot be understood
 HELD = 300.0
 # Seconds in the queue after which the scheduler's reason is printed, and again after twice that.
 LONG = 300.0
+AGAIN = 20.0  # seconds between its first questions
 
 
 def environment_lines(environs: list[Any]) -> list[str]:
@@ -162,7 +163,7 @@ class TemplatedJob:
         if not too_long and waited < self.asked:
             return None
         why = job.scheduler.why_it_waits(job)
-        self.asked = 20 + 1.2 * waited
+        self.asked = AGAIN + 1.2 * waited
         if too_long:
             return f"maximum pending time exceeded: {why}"
         since = waited if self.held_since is None else self.held_since
