@@ -139,6 +139,7 @@ class Stack:
             assert done.status is not None, f"{done.why}: {command}\n{done.stderr}"
             if not crashed_at_the_end(done.stderr):  # which is not the kernel's
                 break
+            command += ["--overwrite"] * ("--keep" in command and "--overwrite" not in command)
             if anew:
                 shutil.rmtree(anew)
                 anew.mkdir()

@@ -197,6 +197,11 @@ def test_of_a_run_that_crashed_at_the_end_the_second_is_traced(
     more = {"LD_PRELOAD": f"{stack.build / RECORDER}:{library}", "ONCE": str(once)}
     run, processes = kernel(stack, tmp_path, *GRID, "--method", "posix", more=more)
     assert once.exists() and run.good() and [one.rank for one in processes] == [0, 1]
+    once.unlink()
+    kept = [*GRID, "--method", "posix", "--keep", "--dir", str(tmp_path)]
+    more |= {"IOGAUGE_TRACE_DIR": str(tmp_path)}
+    run = stack.run(*kept, processes=1, environment=more, document=tmp_path / "kept.json")
+    assert once.exists() and run.good(), "the first run's files are in the way of the second"
 
 
 def test_a_process_that_never_finalizes_makes_the_log_partial(stack: Stack, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -93,7 +93,12 @@ class Place:
         if case.plan.call == "read" and case.plan.fault in DATA:
             variables |= self._no_sieving()
         command = subject.command(self.data, *options, variables=variables)
-        return self._twice_at_most(command, before=self.clear)
+        self.clear()
+        outcome = self._once(command)
+        if outcome.ended_badly:
+            self.clear()
+            outcome = self._once(command)
+        return outcome
 
     def _no_sieving(self) -> dict[str, str]:
         """A library that reads more than it was asked for may well read it wrong: nobody would know
@@ -108,14 +113,9 @@ class Place:
 
     def run(self, command: list[str]) -> Outcome:
         """Of a program in which nothing goes wrong; in its files, perhaps."""
-        return self._twice_at_most(command, before=lambda: None)
-
-    def _twice_at_most(self, command: list[str], before: Callable[[], None]) -> Outcome:
-        before()
         outcome = self._once(command)
         if outcome.ended_badly:
-            before()
-            outcome = self._once(command)
+            outcome = self._once([*command, *again(command)])
         return outcome
 
     def _once(self, command: list[str]) -> Outcome:
@@ -125,6 +125,11 @@ class Place:
             shlex.join(command), done.status, done.stdout + done.stderr, done.stderr,
             done.document, read_fired(self.log), left, done.seconds, done.outlived,
         )  # fmt: skip
+
+
+def again(words: Iterable[str]) -> list[str]:
+    """Options for a run whose first try has left its files."""
+    return ["--overwrite"] * ("--keep" in words)
 
 
 def traced_by(subject: Subject, place: Place) -> dict[str, str]:
