@@ -185,8 +185,8 @@ def groups(
     )
     known: dict[Job, Job] = {}  # what wrote has read, too: one object instead of two
     for one, of_case in jobs.items():
-        columns = [of_case[name].tolist() for name in (*Job._fields, "middle")]
-        of_jobs = ((Job(*of), middle) for *of, middle in zip(*columns, strict=True))
+        cells = [of_case[name].tolist() for name in (*Job._fields, "middle")]
+        of_jobs = ((Job(*of), middle) for *of, middle in zip(*cells, strict=True))
         made[one].jobs.update((known.setdefault(job, job), middle) for job, middle in of_jobs)
     return list(made.values())
 

@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         return subprocess.run([REFRAME, *asked.options()], check=False).returncode
     if asked.is_local and not paths.is_checkout() and not paths.builds().exists():
         options.say(f"run: iokernel is built first, in {paths.builds()} (a minute)")
-    if not sites.runs_here(asked.site):  # for other nodes
+    if not sites.runs_here(sites.partitions(asked.site)):  # for other nodes
         os.environ.setdefault(lock.ESCAPE, lock.MACHINE)
     with alone(f"iogauge run {shlex.join(asked.words)}"[:80], args.parent) as child:
         if args.rounds:
@@ -99,7 +99,7 @@ def _asked(args: argparse.Namespace) -> Asked:
     # File systems and scales are tags of tests, too.
     tags = [*tags, *(_any_of(given) for given in (args.fs, args.scale) if given)]
     settings = (["repeats=1"] if is_local and not args.rounds else []) + args.settings
-    words = ["--exec-policy=serial"] if sites.runs_here(site) else []
+    words = ["--exec-policy=serial"] if sites.runs_here(parts) else []
     for option, values in (("-n", args.tests), ("-t", tags), ("-S", settings)):
         words += [word for value in values for word in (option, value)]
     if args.stack and not is_local:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from iogauge.common.files import write_whole
+from .files import write_whole
 
 MOST_BYTES = 2**28
 DEEPEST = 64  # nested lists and objects

@@ -54,9 +54,9 @@ def partitions(path: Path) -> list[dict[str, Any]]:
         raise UsageError(f"{path}: {error}") from None
 
 
-def runs_here(path: Path) -> bool:
-    """Whether jobs run on this machine, without a batch system."""
-    return any(str(part["scheduler"]).startswith("local") for part in partitions(path))
+def runs_here(parts: list[dict[str, Any]]) -> bool:
+    """Whether jobs of these partitions run on this machine, without a batch system."""
+    return any(str(part["scheduler"]).startswith("local") for part in parts)
 
 
 def local_file_systems() -> dict[str, dict[str, Any]]:

@@ -52,8 +52,8 @@ def refuse_unknown() -> None:
         try:
             tests = load_all(self, *args, **kwargs)
         except (TypeError, ValueError) as error:  # ReFrame's words do not name the setting
-            said = re.split(r"[^\w.+-]+", str(error))
-            asked = [f"-S {name}={text}" for name, text in given.items() if text in said]
+            words = ((f"-S {k}={v}", rf"(?<!\w){re.escape(v)}(?!\w)") for k, v in given.items())
+            asked = [word for word, value in words if re.search(value, str(error))]
             if not asked:
                 raise
             raise ReframeError(f"{' or '.join(asked)}: {error}") from None

@@ -151,18 +151,24 @@ def test_the_recorder_of_another_mpi_is_refused(stack: Stack, tmp_path: Path, la
     assert "which is not this program's MPI; preload the one built for that" in done.stderr
 
 
+def beside_another_mpi(stack: Stack, folder: Path) -> tuple[Path, Path, str]:
+    """A folder for data, the source of a program that writes, and a library of another MPI."""
+    other = next((one for name, one in stacks().items() if name != stack.name), None)
+    if not other or missing(other):
+        pytest.skip("one MPI only")
+    data, source = folder / "data", folder / "source.c"
+    data.mkdir()
+    source.write_text(PLUGIN + LINKED)
+    return data, source, loading(prepared(other.name), folder / "other")[1]
+
+
 @pytest.mark.parametrize("later", [False, True])
 def test_an_mpi_that_is_loaded_and_not_called_is_no_matter(
     stack: Stack, tmp_path: Path, later: bool
 ) -> None:
     """Before the program's own, or beside the one that it is linked with."""
-    other = next((one for name, one in stacks().items() if name != stack.name), None)
-    if not other or missing(other):
-        pytest.skip("one MPI only")
-    data, source, program = (tmp_path / name for name in ("data", "source.c", "program"))
-    data.mkdir()
-    _, unused = loading(prepared(other.name), tmp_path / "other")
-    source.write_text(PLUGIN + LINKED)
+    data, source, unused = beside_another_mpi(stack, tmp_path)
+    program = tmp_path / "program"
     subprocess.run([f"mpicc.{stack.name}", str(source), "-o", str(program), "-ldl"], check=True)
     words = _words(preload(stack, tmp_path / "traces", data))
     start = loading(stack, tmp_path / "own") if later else [str(program)]

@@ -8,10 +8,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from iokernel_stacks import Stack, missing, prepared, stacks
+from iokernel_stacks import Stack
 from recorder_runs import counters, only, preload, python, traced
 from test_recorder_data_sets import elements
-from test_recorder_mpi import LINKED, PLUGIN, loading, stack_values
+from test_recorder_mpi import beside_another_mpi, stack_values
 
 from iogauge.analysis.darshan.raw import FORKED, RawProcess, read_folder
 
@@ -211,14 +211,9 @@ def test_a_call_left_by_a_jump_and_many_files(stack: Stack, tmp_path: Path) -> N
 
 def test_the_mpi_that_the_linker_takes(stack: Stack, tmp_path: Path) -> None:
     """The program's own, though a library that it names before needs another one."""
-    other = next((one for name, one in stacks().items() if name != stack.name), None)
-    if not other or missing(other):
-        pytest.skip("one MPI only")
-    data, source, program = (tmp_path / name for name in ("data", "source.c", "program"))
-    data.mkdir()
-    _, unused = loading(prepared(other.name), tmp_path / "other")
+    data, source, unused = beside_another_mpi(stack, tmp_path)
+    program = tmp_path / "program"
     (tmp_path / "other" / "libunused.so").symlink_to(unused)
-    source.write_text(PLUGIN + LINKED)
     before = [
         "-Wl,--no-as-needed",
         f"-L{tmp_path}/other",

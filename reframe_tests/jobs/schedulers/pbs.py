@@ -3,11 +3,10 @@
 
 import re
 import time
-from contextlib import suppress
 from typing import Any
 
 import reframe.utility.osext as osext
-from reframe.core.exceptions import JobSchedulerError, SpawnedProcessError
+from reframe.core.exceptions import JobSchedulerError
 from reframe.core.schedulers.pbs import PbsJobScheduler, TorqueJobScheduler, _PbsJob
 
 from reframe_tests.jobs import registry
@@ -67,13 +66,10 @@ class Careful(Templated):
         else:
             self.wait_for_output(job)
 
-    def why_it_waits(self, job: Any) -> str:
-        why = super().why_it_waits(job)
-        with suppress(OSError, SpawnedProcessError):
-            said = osext.run_command(self.ask_why.format(job.jobid)).stdout
-            if job.state == "HELD" and not DEPENDS.search(said):
-                return f"held until qrls: {why}"
-        return why
+    def why_in(self, said: str, job: Any) -> str:
+        why = super().why_in(said, job)
+        is_held = said and job.state == "HELD" and not DEPENDS.search(said)
+        return f"held until qrls: {why}" if is_held else why
 
     def doubt(self, job: Any) -> str | None:
         """The end of a job is queried once more: it counts only if qstat says so."""

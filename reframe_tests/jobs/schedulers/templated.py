@@ -81,10 +81,13 @@ class Templated:
             give_up(self, job, problem)
 
     def why_it_waits(self, job: Any) -> str:
-        found = None
+        said = ""
         with suppress(OSError, SpawnedProcessError):
             said = osext.run_command(self.ask_why.format(job.jobid)).stdout
-            found = self.reason.search(said.replace("\n\t", ""))
+        return self.why_in(said, job)
+
+    def why_in(self, said: str, job: Any) -> str:
+        found = self.reason.search(said.replace("\n\t", ""))
         return one_line(found[1], 300) if found else f"it is in state {job.state}"
 
 
