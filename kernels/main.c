@@ -136,7 +136,7 @@ static int run_with_mpi(io_run *run, io_error *error, int (*run_all)(io_run *, i
     io_now_at(&world, IO_AT_END);
     if (status == EXIT_FAILURE) end_soon(&world);
     io_world_ending(&world, status);
-    if (status != EXIT_FAILURE) MPI_Comm_free(&world.node);
+    if (status != EXIT_FAILURE) IO_MPI(&world, MPI_Comm_free, &world.node);
     MPI_Finalize();
     io_guard_stop(guard);
     running = NULL;

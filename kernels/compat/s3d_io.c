@@ -91,18 +91,18 @@ static void add(const io_report *r, void *to) {
     else
         t->read_bytes += (double)r->bytes, t->reads += ARRAYS;
     if (r->run->what.write && t->used == MPI_INFO_NULL && r->found->hints != MPI_INFO_NULL)
-        MPI_Info_dup(r->found->hints, &t->used);
+        IO_MPI(r->world, MPI_Info_dup, r->found->hints, &t->used);
 }
 
 /* `---- MPI file info used ----`: every hint of the library, with S3D-IO's exact formatting. */
-static void print_hints(MPI_Info used) {
+static void print_hints(const io_world *world, MPI_Info used) {
     int n = 0, there;
     char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
     printf(" ---- MPI file info used ----\n");
-    MPI_Info_get_nkeys(used, &n);
+    IO_MPI(world, MPI_Info_get_nkeys, used, &n);
     for (int i = 0; i < n; i++) {
-        MPI_Info_get_nthkey(used, i, key);
-        MPI_Info_get(used, key, MPI_MAX_INFO_VAL, value, &there);
+        IO_MPI(world, MPI_Info_get_nthkey, used, i, key);
+        IO_MPI(world, MPI_Info_get, used, key, MPI_MAX_INFO_VAL, value, &there);
         while (there && *value && value[strlen(value) - 1] == ' ') value[strlen(value) - 1] = 0;
         if (there) printf("    %32.32s = %s\n", key, value);
     }
@@ -110,10 +110,10 @@ static void print_hints(MPI_Info used) {
 }
 
 /* 0 if the library reports none, as in S3D-IO. */
-static int hint_number(MPI_Info used, const char *key) {
+static int hint_number(const io_world *world, MPI_Info used, const char *key) {
     char value[MPI_MAX_INFO_VAL + 1];
     int there = 0;
-    if (used != MPI_INFO_NULL) MPI_Info_get(used, key, MPI_MAX_INFO_VAL, value, &there);
+    if (used != MPI_INFO_NULL) IO_MPI(world, MPI_Info_get, used, key, MPI_MAX_INFO_VAL, value, &there);
     return there ? atoi(value) : 0;
 }
 
@@ -121,15 +121,15 @@ static int hint_number(MPI_Info used, const char *key) {
 static void print(const io_run *run, const io_world *world, const totals *t) {
     double all = t->read_bytes + t->write_bytes, time = t->open + t->read + t->write + t->close;
     const double MiB = 1048576, GiB = 1073741824;
-    if (t->used != MPI_INFO_NULL) print_hints(t->used);
+    if (t->used != MPI_INFO_NULL) print_hints(world, t->used);
     printf(" ++++ I/O is done through PnetCDF ++++\n");
     printf(" I/O method          : %s APIs\n", run->what.mode == IO_NONBLOCKING ? "nonblocking" : "blocking");
     printf(" Run with restart    : %s\n", wants_restart(run) ? "True" : "False");
     printf(" No. MPI processes   : %7d\n", world->size);
     printf(" Global array size   : %7s x%7s x%7s\n", run->argv[1], run->argv[2], run->argv[3]);
     printf(" output file path    : %s\n", run->what.common.dir);
-    printf(" file striping count : %7d\n", hint_number(t->used, "striping_factor"));
-    printf(" file striping size  : %7d bytes\n", hint_number(t->used, "striping_unit"));
+    printf(" file striping count : %7d\n", hint_number(world, t->used, "striping_factor"));
+    printf(" file striping size  : %7d bytes\n", hint_number(world, t->used, "striping_unit"));
     printf(" -----------------------------------------------\n");
     printf(" Time for open       :  %10.2f sec\n", t->open);
     printf(" Time for read       :  %10.2f sec\n", t->read);
@@ -154,7 +154,7 @@ static bool restart_file_there(const io_run *run, io_world *world) {
     run->what.pattern->file_name(run->what.state, 0, run->what.method->extension, name, sizeof name);
     snprintf(path, sizeof path, "%s/%s", run->what.common.dir, name);
     there = world->rank == 0 && access(path, R_OK) == 0;
-    MPI_Bcast(&there, 1, MPI_INT, 0, world->comm);
+    IO_MPI(world, MPI_Bcast, &there, 1, MPI_INT, 0, world->comm);
     if (!there && world->rank == 0)
         printf(" restart file does not exist %s\n skip reading restart files\n", path);
     return there;

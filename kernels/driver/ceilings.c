@@ -147,7 +147,7 @@ static int measure(const io_session *session, double least, const io_pattern *pa
         for (int d = 0; d < IO_DIRECTIONS; d++) to->seconds[d] += one.seconds[d];
         for (int i = 0; i < IO_OPERATIONS; i++) operation[i] += one.operation[i].seconds.max;
         taken = io_monotonic_seconds() - began;
-        MPI_Bcast(&taken, 1, MPI_DOUBLE, 0, session->world->comm);
+        IO_MPI(session->world, MPI_Bcast, &taken, 1, MPI_DOUBLE, 0, session->world->comm);
     }
     double all = (double)(to->passes * n);
     for (int d = 0; d < IO_DIRECTIONS; d++)

@@ -20,7 +20,7 @@ bool io_has_direct(const io_case *what) {
 }
 
 /* Adds to the wrong elements of the run; the number checked belongs to the sample. */
-static int join(io_world *world, io_found *to, const io_found *from, io_sample *sample) {
+static void join(io_world *world, io_found *to, const io_found *from, io_sample *sample) {
     if (!to->check.wrong && from->check.wrong) {
         uint64_t elements = to->check.elements, bytes = to->check.bytes;
         to->check = from->check;
@@ -33,8 +33,7 @@ static int join(io_world *world, io_found *to, const io_found *from, io_sample *
     } else
         to->check.wrong += from->check.wrong;
     uint64_t bytes = from->check.bytes;
-    int code = MPI_Allreduce(&bytes, &sample->verified, 1, MPI_UINT64_T, MPI_SUM, world->comm);
-    return code ? io_fail_mpi(&world->error, "MPI_Allreduce", "evidence", code) : 0;
+    IO_MPI(world, MPI_Allreduce, &bytes, &sample->verified, 1, MPI_UINT64_T, MPI_SUM, world->comm);
 }
 
 /* Writes, and if the run verifies, reads back and verifies. Reading is not reported. */
@@ -43,7 +42,7 @@ static int measure_verified(io_session *s, const io_session *run, io_sample *sam
     io_found_start(&found, s->what->steps, &s->world->error);
     s->found = &found;
     int status = io_agree(s->world) || io_measure(s, sample);
-    if (!status && run->found) status = join(s->world, run->found, &found, sample);
+    if (!status && run->found) join(s->world, run->found, &found, sample);
     io_found_stop(&found);
     return status ? -1 : 0;
 }
@@ -70,7 +69,7 @@ int io_measure_direct(const io_session *session, io_sample *sample) {
     if (mkdir(dir, 0777) && errno != EEXIST) io_fail_errno(&s.world->error, "mkdir", dir, errno);
     if (io_agree(s.world)) return -1;
     int status = measure_verified(&s, session, sample);
-    if (!status) MPI_Barrier(s.world->comm);
+    if (!status) IO_MPI(s.world, MPI_Barrier, s.world->comm);
     rmdir(dir); /* the last process succeeds */
     return status;
 }

@@ -24,7 +24,7 @@ static void begin(io_step *f, io_phase phase) {
     io_world_doing_file(f->session->world, name->name, f->session->what->method->name, f->path,
                         !f->session->unmoved && io_may_remove(f->session, f->step));
     io_now_in_step(f->session->world, f->session->repeat, f->step);
-    MPI_Barrier(f->session->world->comm);
+    IO_MPI(f->session->world, MPI_Barrier, f->session->world->comm);
     f->seconds.begin[phase] = io_wall_clock(f->session->world);
     f->began = io_step_clock(f);
     f->stood = f->paused;
@@ -63,14 +63,15 @@ static int set_communicator(io_step *f) {
                    ? MPI_Comm_dup(MPI_COMM_SELF, &f->ctx.comm)
                    : MPI_Comm_split(f->session->world->comm, 0, (int)f->owner, &f->ctx.comm);
     if (code) return io_fail_mpi(f->ctx.error, "MPI_Comm_split", f->path, code);
-    MPI_Comm_set_errhandler(f->ctx.comm, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(f->ctx.comm, &f->ctx.rank);
-    MPI_Comm_size(f->ctx.comm, &f->ctx.size);
+    IO_MPI(f->session->world, MPI_Comm_set_errhandler, f->ctx.comm, MPI_ERRORS_RETURN);
+    IO_MPI(f->session->world, MPI_Comm_rank, f->ctx.comm, &f->ctx.rank);
+    IO_MPI(f->session->world, MPI_Comm_size, f->ctx.comm, &f->ctx.size);
     return 0;
 }
 
 static void finish(io_step *f) {
-    if (f->ctx.comm != f->session->world->comm && f->ctx.comm != MPI_COMM_NULL) MPI_Comm_free(&f->ctx.comm);
+    if (f->ctx.comm != f->session->world->comm && f->ctx.comm != MPI_COMM_NULL)
+        IO_MPI(f->session->world, MPI_Comm_free, &f->ctx.comm);
     free(f->parts);
     free(f->held);
 }
@@ -188,7 +189,8 @@ static int each_file(io_step *f, int (*one)(io_step *)) {
 
 static void reduce(io_step *f, io_sample *sample, int direction) {
     uint64_t most;
-    MPI_Allreduce(&f->calls, &most, 1, MPI_UINT64_T, MPI_MAX, f->session->world->comm);
+    IO_MPI(f->session->world, MPI_Allreduce, &f->calls, &most, 1, MPI_UINT64_T, MPI_MAX,
+           f->session->world->comm);
     sample->calls[direction] += most;
     io_add_times(f->session, sample, &f->seconds, direction);
     io_step_stretch_bytes(f, sample);

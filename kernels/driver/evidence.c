@@ -129,37 +129,36 @@ static json_t *mismatch(const io_found *found, const io_world *world, const io_s
 }
 
 /* Gathers a JSON text from each process that has one, on process 0 in rank order. */
-static int gather_json(const io_world *w, const json_t *mine, json_t *all) {
+static void gather_json(const io_world *w, const json_t *mine, json_t *all) {
     char *text = mine ? json_dumps(mine, JSON_COMPACT) : NULL;
-    int n = text ? (int)strlen(text) + 1 : 0, code = 0;
+    int n = text ? (int)strlen(text) + 1 : 0;
     int *lengths = calloc((size_t)w->size, sizeof *lengths), *at = calloc((size_t)w->size, sizeof *at);
     char *texts = NULL;
-    if (lengths && at) code = MPI_Gather(&n, 1, MPI_INT, lengths, 1, MPI_INT, 0, w->comm);
+    IO_MPI(w, MPI_Gather, &n, 1, MPI_INT, lengths, 1, MPI_INT, 0, w->comm);
     for (int i = 1; i < w->size; i++) at[i] = at[i - 1] + lengths[i - 1];
     if (w->rank == 0) texts = malloc((size_t)(at[w->size - 1] + lengths[w->size - 1]) + 1);
-    if (!code) code = MPI_Gatherv(text, n, MPI_CHAR, texts, lengths, at, MPI_CHAR, 0, w->comm);
+    IO_MPI(w, MPI_Gatherv, text, n, MPI_CHAR, texts, lengths, at, MPI_CHAR, 0, w->comm);
     for (int i = 0; texts && i < w->size; i++)
         if (lengths[i]) json_array_append_new(all, json_loads(texts + at[i], 0, NULL));
     free(text);
     free(texts);
     free(lengths);
     free(at);
-    return code;
 }
 
-int io_summarise(const io_found *found, io_world *w, const io_schema *schema, io_summary *summary) {
+void io_summarise(const io_found *found, const io_world *w, const io_schema *schema, io_summary *summary) {
     uint64_t mine[] = {found->check.elements, found->check.bytes, found->check.wrong, found->resident,
                        found->cached_bytes,   found->file_bytes,  found->file_count,  found->packed},
              all[8] = {0};
-    int code = MPI_Reduce(mine, all, 8, MPI_UINT64_T, MPI_SUM, 0, w->comm);
+    IO_MPI(w, MPI_Reduce, mine, all, 8, MPI_UINT64_T, MPI_SUM, 0, w->comm);
     *summary =
         (io_summary){all[0], all[1], all[2], all[3], all[4], all[5], all[6], all[7], json_array(), NULL};
     json_t *first = found->check.wrong ? mismatch(found, w, schema) : NULL, *firsts = json_array();
     /* Only the lists of the first processes are shown. */
     json_t *listed = json_array();
     const json_t *files = w->rank < IO_FILES_LISTED && json_array_size(found->files) ? found->files : NULL;
-    if (!code) code = gather_json(w, first, firsts);
-    if (!code) code = gather_json(w, files, listed);
+    gather_json(w, first, firsts);
+    gather_json(w, files, listed);
     for (size_t i = 0; i < json_array_size(listed); i++)
         for (size_t j = 0; j < json_array_size(json_array_get(listed, i)); j++)
             if (json_array_size(summary->files) < IO_FILES_LISTED)
@@ -168,5 +167,4 @@ int io_summarise(const io_found *found, io_world *w, const io_schema *schema, io
     json_decref(first);
     json_decref(firsts);
     json_decref(listed);
-    return code ? io_fail_mpi(&w->error, "MPI_Gather", "evidence", code) : 0;
 }

@@ -264,23 +264,23 @@ static int open_shared(const char *name, size_t bytes) {
 
 /* Shared memory for a node. It has no name, so it cannot be left behind: the other processes open the
  * descriptor of the first one. */
-static node *share_memory(MPI_Comm comm, size_t bytes) {
+static node *share_memory(const io_world *world, size_t bytes) {
     int rank, fd = -1, there[2] = {-1, -1};
-    MPI_Comm_rank(comm, &rank);
+    IO_MPI(world, MPI_Comm_rank, world->node, &rank);
     if (rank == 0) {
         fd = memfd_create("iokernel", MFD_CLOEXEC);
         if (fd >= 0 && ftruncate(fd, (off_t)bytes)) fd = (close(fd), -1);
         there[0] = (int)getpid();
         there[1] = fd;
     }
-    MPI_Bcast(there, 2, MPI_INT, 0, comm);
+    IO_MPI(world, MPI_Bcast, there, 2, MPI_INT, 0, world->node);
     if (rank && there[1] >= 0) {
         char name[64];
         snprintf(name, sizeof name, "/proc/%d/fd/%d", there[0], there[1]);
         fd = open_shared(name, bytes);
     }
     void *memory = fd < 0 ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    MPI_Barrier(comm);
+    IO_MPI(world, MPI_Barrier, world->node);
     if (fd >= 0) close(fd);
     return memory == MAP_FAILED ? NULL : memory;
 }
@@ -297,10 +297,10 @@ static void release(io_guard *g) {
 static io_guard *prepare(io_world *world, double patience) {
     io_guard *g = calloc(1, sizeof *g);
     int n, mine;
-    MPI_Comm_size(world->node, &n);
-    MPI_Comm_rank(world->node, &mine);
+    IO_MPI(world, MPI_Comm_size, world->node, &n);
+    IO_MPI(world, MPI_Comm_rank, world->node, &mine);
     size_t bytes = sizeof(node) + (size_t)n * sizeof(io_pulse);
-    node *shared = share_memory(world->node, bytes);
+    node *shared = share_memory(world, bytes);
     int able = g && shared;
     if (able) {
         *g = (io_guard){.world = world, .shared = shared, .bytes = bytes, .n = n, .mine = mine};
@@ -315,7 +315,7 @@ static io_guard *prepare(io_world *world, double patience) {
         g->seen = own_bytes(g);
         if (!g->seen) able = 0; /* its progress could be invisible */
     }
-    MPI_Allreduce(MPI_IN_PLACE, &able, 1, MPI_INT, MPI_MIN, world->node);
+    IO_MPI(world, MPI_Allreduce, MPI_IN_PLACE, &able, 1, MPI_INT, MPI_MIN, world->node);
     if (able) return g;
     if (g && shared)
         release(g);
@@ -336,7 +336,7 @@ static bool start_thread(io_guard *g) {
 
 io_guard *io_guard_start(io_world *world, double patience) {
     if (patience <= 0) return NULL;
-    io_nodes *nodes = io_nodes_start(world->comm, world->node);
+    io_nodes *nodes = io_nodes_start(world);
     io_guard *g = prepare(world, patience);
     if (!g) {
         io_nodes_stop(nodes);

@@ -58,11 +58,11 @@ static double percentile(const struct hdr_histogram *h, double which) {
 
 static void merge(const io_session *s, int direction, struct hdr_histogram *all) {
     const struct hdr_histogram *mine = s->latency->calls[direction];
-    MPI_Comm comm = s->world->comm;
     int64_t max = mine->max_value;
-    MPI_Allreduce(mine->counts, all->counts, mine->counts_len, MPI_INT64_T, MPI_SUM, comm);
+    IO_MPI(s->world, MPI_Allreduce, mine->counts, all->counts, mine->counts_len, MPI_INT64_T, MPI_SUM,
+           s->world->comm);
     hdr_reset_internal_counters(all);
-    MPI_Allreduce(&max, &all->max_value, 1, MPI_INT64_T, MPI_MAX, comm);
+    IO_MPI(s->world, MPI_Allreduce, &max, &all->max_value, 1, MPI_INT64_T, MPI_MAX, s->world->comm);
 }
 
 /* The process that spent the most time in calls: the others waited for it. */
@@ -72,13 +72,13 @@ static io_slowest find_slowest(const io_session *s, int direction) {
         double seconds;
         int rank;
     } mine = {l->seconds[direction], s->world->rank}, most;
-    MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, s->world->comm);
+    IO_MPI(s->world, MPI_Allreduce, &mine, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, s->world->comm);
     io_slowest slowest = {.process = most.rank,
                           .seconds = most.seconds,
                           .p50 = percentile(l->calls[direction], 50),
                           .p99 = percentile(l->calls[direction], 99)};
     gethostname(slowest.host, sizeof slowest.host - 1);
-    MPI_Bcast(&slowest, sizeof slowest, MPI_BYTE, most.rank, s->world->comm);
+    IO_MPI(s->world, MPI_Bcast, &slowest, sizeof slowest, MPI_BYTE, most.rank, s->world->comm);
     return slowest;
 }
 

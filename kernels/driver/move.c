@@ -238,7 +238,7 @@ static int move_transfers(io_step *f, uint64_t from, uint64_t to) {
 static int move_stretch(io_step *f, int which, uint64_t from, uint64_t to) {
     bool all_at_once = !f->session->what->io_group;
     io_now_at(f->session->world, IO_AT_OTHERS);
-    if (all_at_once) MPI_Barrier(f->session->world->comm);
+    if (all_at_once) IO_MPI(f->session->world, MPI_Barrier, f->session->world->comm);
     double began = io_step_clock(f), waited = f->seconds.waited;
     int status = move_transfers(f, from, to);
     f->seconds.stretch[which] += io_step_clock(f) - began;
@@ -273,7 +273,8 @@ void io_step_stretch_bytes(io_step *f, io_sample *sample) {
     for (uint64_t k = 0; k < transfers; k++)
         for (int i = parts_of(f, k) - 1; i >= 0; i--)
             bytes[c->pattern->stretch(c->state, k)] += io_part_bytes(&f->schema, &f->parts[i]);
-    MPI_Allreduce(MPI_IN_PLACE, bytes, IO_MAX_STRETCHES, MPI_UINT64_T, MPI_SUM, f->session->world->comm);
+    IO_MPI(f->session->world, MPI_Allreduce, MPI_IN_PLACE, bytes, IO_MAX_STRETCHES, MPI_UINT64_T, MPI_SUM,
+           f->session->world->comm);
     for (int i = 0; c->pattern->stretches[i]; i++) sample->stretch_bytes[f->direction][i] += bytes[i];
 }
 

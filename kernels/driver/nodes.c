@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "driver/waiting.h"
-#include "driver/world.h"
 
 #define ADDRESSES 8
 #define SILENT 3 /* weight of a silent node: the same as one whose processes are stopped */
@@ -82,11 +81,11 @@ static void release(io_nodes *n) {
     free(n);
 }
 
-static io_nodes *among(MPI_Comm leaders) {
+static io_nodes *among(const io_world *world, MPI_Comm leaders) {
     io_nodes *n = calloc(1, sizeof *n);
     if (!n) return NULL;
-    MPI_Comm_rank(leaders, &n->mine);
-    MPI_Comm_size(leaders, &n->n);
+    IO_MPI(world, MPI_Comm_rank, leaders, &n->mine);
+    IO_MPI(world, MPI_Comm_size, leaders, &n->n);
     n->last = calloc((size_t)n->n, sizeof *n->last);
     n->heard = calloc((size_t)n->n, sizeof *n->heard);
     n->where = calloc((size_t)n->n, sizeof *n->where);
@@ -130,37 +129,36 @@ void io_nodes_update(io_nodes *n, double idle, int weight, const char *line) {
 
 /* Ensures that all nodes have heard from each other before anything can fail. A node that was never heard is
  * not considered missing. */
-static void greet(io_nodes *n, MPI_Comm leaders) {
+static void greet(const io_world *world, io_nodes *n, MPI_Comm leaders) {
     io_nodes_update(n, 0, 0, "");
-    MPI_Barrier(leaders);
+    IO_MPI(world, MPI_Barrier, leaders);
     listen_to(n);
-    MPI_Barrier(leaders);
+    IO_MPI(world, MPI_Barrier, leaders);
     listen_to(n);
 }
 
-io_nodes *io_nodes_start(MPI_Comm job, MPI_Comm node) {
-    int rank, local, count, able;
+io_nodes *io_nodes_start(const io_world *world) {
+    int count, able;
     MPI_Comm leaders;
-    MPI_Comm_rank(job, &rank);
-    MPI_Comm_rank(node, &local);
-    if (MPI_Comm_split(job, local ? MPI_UNDEFINED : 0, rank, &leaders) || leaders == MPI_COMM_NULL)
-        return NULL;
-    MPI_Comm_size(leaders, &count);
-    io_nodes *n = count > 1 ? among(leaders) : NULL;
+    IO_MPI(world, MPI_Comm_split, world->comm, world->first_on_node ? 0 : MPI_UNDEFINED, world->rank,
+           &leaders);
+    if (leaders == MPI_COMM_NULL) return NULL;
+    IO_MPI(world, MPI_Comm_size, leaders, &count);
+    io_nodes *n = count > 1 ? among(world, leaders) : NULL;
     place first = n ? n->first : (place){0};
-    MPI_Bcast(&first, (int)sizeof first, MPI_BYTE, 0, leaders);
+    IO_MPI(world, MPI_Bcast, &first, (int)sizeof first, MPI_BYTE, 0, leaders);
     able = n && n->fd >= 0 && first.port;
-    MPI_Allreduce(MPI_IN_PLACE, &able, 1, MPI_INT, MPI_MIN, leaders);
+    IO_MPI(world, MPI_Allreduce, MPI_IN_PLACE, &able, 1, MPI_INT, MPI_MIN, leaders);
     if (able) {
         n->first = first;
         n->own = (message){.job = first.job, .node = n->mine};
         gethostname(n->own.host, sizeof n->own.host - 1);
-        greet(n, leaders);
+        greet(world, n, leaders);
     } else {
         release(n);
         n = NULL;
     }
-    MPI_Comm_free(&leaders);
+    IO_MPI(world, MPI_Comm_free, &leaders);
     return n;
 }
 

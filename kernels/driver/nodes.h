@@ -4,15 +4,16 @@
 #ifndef IOGAUGE_NODES_H
 #define IOGAUGE_NODES_H
 
-#include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "driver/world.h"
+
 typedef struct io_nodes io_nodes;
 
-/* Called by all processes of `job`; `node` has the processes of this node. NULL on all but the first process
- * of each node, on a single node, and without a network. */
-io_nodes *io_nodes_start(MPI_Comm job, MPI_Comm node);
+/* Called by all processes. NULL on all but the first process of each node, on a single node, and without a
+ * network. */
+io_nodes *io_nodes_start(const io_world *world);
 /* Called regularly: this node has made no progress for `idle` seconds. `weight` is how likely it is the cause
  * (standstill.h), `line` the message about it. */
 void io_nodes_update(io_nodes *n, double idle, int weight, const char *line);

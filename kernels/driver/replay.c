@@ -104,7 +104,7 @@ static int check_phases(io_replaying *r) {
         if (phases > most[0]) most[0] = phases;
         if (UINT64_MAX - phases > most[1]) most[1] = UINT64_MAX - phases;
     }
-    MPI_Allreduce(most, ends, 2, MPI_UINT64_T, MPI_MAX, r->session->world->comm);
+    IO_MPI(r->session->world, MPI_Allreduce, most, ends, 2, MPI_UINT64_T, MPI_MAX, r->session->world->comm);
     if (ends[0] != UINT64_MAX - ends[1])
         io_fail(r->ctx.error, "--schedule: processes differ in their number of phases: %s", r->plan->path);
     r->nphases = ends[0] + 1;
@@ -147,7 +147,7 @@ static int start(io_replaying *r, io_session *s) {
 static void stop(io_replaying *r, bool failed) {
     for (uint64_t i = 0; r->logged && i < r->nlogged; i++) io_replay_forget(&r->logged[i]);
     for (uint64_t f = 0; !failed && r->comms && f < r->plan->nfiles; f++)
-        if (r->comms[f] != MPI_COMM_NULL) MPI_Comm_free(&r->comms[f]);
+        if (r->comms[f] != MPI_COMM_NULL) IO_MPI(r->session->world, MPI_Comm_free, &r->comms[f]);
     free(r->comms);
     free(r->users);
     free(r->movers);
@@ -167,9 +167,10 @@ static void note_times(io_replaying *r, io_sample *sample, double began, double 
     const io_case *c = r->session->what;
     const uint64_t moved[IO_DIRECTIONS] = {r->plan->all.bytes_written, r->plan->all.bytes_read};
     const bool ran[IO_DIRECTIONS] = {c->write, c->read};
-    MPI_Allreduce(MPI_IN_PLACE, r->calls, IO_DIRECTIONS, MPI_UINT64_T, MPI_MAX, r->session->world->comm);
-    MPI_Allreduce(MPI_IN_PLACE, r->spent, (int)r->nphases * IO_DIRECTIONS, MPI_DOUBLE, MPI_MAX,
-                  r->session->world->comm);
+    IO_MPI(r->session->world, MPI_Allreduce, MPI_IN_PLACE, r->calls, IO_DIRECTIONS, MPI_UINT64_T, MPI_MAX,
+           r->session->world->comm);
+    IO_MPI(r->session->world, MPI_Allreduce, MPI_IN_PLACE, r->spent, (int)r->nphases * IO_DIRECTIONS,
+           MPI_DOUBLE, MPI_MAX, r->session->world->comm);
     for (int p = 0; p < IO_PHASES; p++) {
         bool has = p != IO_PHASE_DEFINE && p != IO_PHASE_READ_DEFINE && !io_of_servers(p);
         r->seconds.begin[p] = has ? began : 0;
@@ -208,7 +209,7 @@ static int play(io_replaying *r, io_sample *sample) {
     if (io_replay_prepare(r) || io_replay_path(r, 0)) return -1;
     io_world_doing_file(s->world, "replay", s->what->method->name, r->file.path, io_may_remove(s, 0));
     io_now_in_step(s->world, s->repeat, 0);
-    MPI_Barrier(s->world->comm);
+    IO_MPI(s->world, MPI_Barrier, s->world->comm);
     double began = io_wall_clock(s->world);
     int status = act_all(r);
     double ended = io_wall_clock(s->world);

@@ -121,7 +121,8 @@ static void create_for_readers(io_replaying *r, aside *a) {
             memset(known, 0, n);
             note_opens(&r->logged[i], known, reading, making);
         }
-        MPI_Allreduce(MPI_IN_PLACE, making, (int)n, MPI_UINT64_T, MPI_MIN, r->session->world->comm);
+        IO_MPI(r->session->world, MPI_Allreduce, MPI_IN_PLACE, making, (int)n, MPI_UINT64_T, MPI_MIN,
+               r->session->world->comm);
     }
     for (uint64_t f = 0; f < n && !status; f++)
         if (reading[f] <= making[f] && making[f] != NEVER && r->plan->files[f].written &&

@@ -112,7 +112,8 @@ static int type_of(const io_view *v, MPI_Datatype *type) {
     if (!code) code = MPI_Type_create_hindexed((int)v->npieces, lengths, places, MPI_BYTE, &pieces);
     if (!code) {
         code = MPI_Type_create_resized(pieces, 0, (MPI_Aint)v->extent, type);
-        MPI_Type_free(&pieces);
+        int freed = MPI_Type_free(&pieces);
+        if (!code) code = freed;
     }
     if (!code) code = MPI_Type_commit(type);
     free(lengths);
@@ -133,7 +134,7 @@ int io_replay_view(io_replaying *r, io_logged *l, const io_act *act) {
     if (!code)
         code = MPI_File_set_view(o->handle, displacement, MPI_BYTE, type, "native",
                                  r->session->info[io_phases[IO_PHASE_WRITE].direction]);
-    if (act->view && !code) MPI_Type_free(&type);
+    if (act->view && !code) code = MPI_Type_free(&type);
     io_replay_add_time(r, o->writes ? IO_PHASE_WRITE : IO_PHASE_READ, began);
     return code ? io_fail_mpi(r->ctx.error, "MPI_File_set_view", r->file.path, code) : 0;
 }
@@ -224,7 +225,7 @@ static int move_mpi(io_replaying *r, MPI_File handle, const io_act *act, uint64_
         mpi_calls[act->kind].call(handle, (MPI_Offset)offset, r->buffer, (int)act->length, MPI_BYTE, &status);
     io_replay_add_move(r, writing, began);
     if (code) return io_fail_mpi(r->ctx.error, mpi_calls[act->kind].name, r->file.path, code);
-    MPI_Get_count(&status, MPI_BYTE, &moved);
+    IO_MPI(r->session->world, MPI_Get_count, &status, MPI_BYTE, &moved);
     if ((uint64_t)moved == act->length) return 0;
     return io_fail(r->ctx.error, "%s moved %d of %" PRIu64 " bytes at byte %" PRIu64 ": %s",
                    mpi_calls[act->kind].name, moved, act->length, offset, r->file.path);
@@ -258,7 +259,8 @@ static int count_users(io_replaying *r, bool *mine) {
         for (uint64_t k = 0; k < r->logged[i].n; k++)
             if (r->logged[i].acts[k].kind == IO_ACT_OPEN) mine[r->logged[i].acts[k].file] = true;
     for (uint64_t f = 0; f < n; f++) r->users[f] = mine[f];
-    MPI_Allreduce(MPI_IN_PLACE, r->users, (int)n, MPI_INT, MPI_SUM, r->session->world->comm);
+    IO_MPI(r->session->world, MPI_Allreduce, MPI_IN_PLACE, r->users, (int)n, MPI_INT, MPI_SUM,
+           r->session->world->comm);
     return 0;
 }
 

@@ -71,7 +71,7 @@ int io_replay_later_begin(io_replaying *r, io_logged *l, MPI_File f) {
 
 static int has_moved(io_replaying *r, const io_later *one, MPI_Status *status) {
     int moved = 0;
-    MPI_Get_count(status, MPI_BYTE, &moved);
+    IO_MPI(r->session->world, MPI_Get_count, status, MPI_BYTE, &moved);
     if ((uint64_t)moved == one->act->length) return 0;
     return io_fail(r->ctx.error, "a call in progress moved %d of %" PRIu64 " bytes at byte %" PRIu64 ": %s",
                    moved, one->act->length, one->offset, r->file.path);

@@ -11,7 +11,8 @@ static void count_movers(io_replaying *r, const io_logged *l) {
     memset(r->movers, 0, r->plan->nfiles * sizeof *r->movers);
     for (io_replay_place at = l->at; io_replay_in_phase(l, &at); at.act++)
         if (io_replay_moves(&l->acts[at.act])) r->movers[l->acts[at.act].file] = 1;
-    MPI_Allreduce(MPI_IN_PLACE, r->movers, (int)r->plan->nfiles, MPI_INT, MPI_SUM, r->session->world->comm);
+    IO_MPI(r->session->world, MPI_Allreduce, MPI_IN_PLACE, r->movers, (int)r->plan->nfiles, MPI_INT, MPI_SUM,
+           r->session->world->comm);
 }
 
 /* Does any process have more than one batch of independent calls in this phase, to a shared file, or where
@@ -38,7 +39,7 @@ bool io_replay_must_be_in_step(io_replaying *r) {
     /* It is one batch if it fits in memory, whatever is held there. */
     if (bytes <= r->batch && bytes + r->held_memory > r->batch) io_replay_check_held(r);
     if (calls < 2 || bytes <= r->batch) mine[SHARED] = mine[APART] = 0;
-    MPI_Allreduce(mine, all, VALUES, MPI_INT, MPI_MAX, r->session->world->comm);
+    IO_MPI(r->session->world, MPI_Allreduce, mine, all, VALUES, MPI_INT, MPI_MAX, r->session->world->comm);
     return !all[CANNOT] && (all[SHARED] || (all[APART] && all[COLLECTIVE]));
 }
 

@@ -121,19 +121,19 @@ static bool stays_warm(io_session *s) {
     io_error none = {0};
     s->warm = io_series_length(s->what) > 1 || (s->own_files && s->world->nodes > 1);
     each_cached_file(s, note_warm);
-    MPI_Allreduce(MPI_IN_PLACE, &s->warm, 1, MPI_UINT64_T, MPI_MAX, s->world->comm);
+    IO_MPI(s->world, MPI_Allreduce, MPI_IN_PLACE, &s->warm, 1, MPI_UINT64_T, MPI_MAX, s->world->comm);
     return s->warm && !(!io_filesystem_of(s->what->common.dir, &fs, &none) && io_filesystem_is_memory(&fs));
 }
 
 void io_drop_caches(io_session *s) {
     if (s->what->drop_caches) {
-        MPI_Barrier(s->world->comm);
+        IO_MPI(s->world, MPI_Barrier, s->world->comm);
         each_cached_file(s, drop_file);
-        MPI_Barrier(s->world->comm);
+        IO_MPI(s->world, MPI_Barrier, s->world->comm);
         /* The node's cache is also others'. */
         if (stays_warm(s) && s->world->first_on_node) io_drop_node_caches();
     }
-    MPI_Barrier(s->world->comm);
+    IO_MPI(s->world, MPI_Barrier, s->world->comm);
     if (s->found) each_cached_file(s, look_at_cache);
 }
 
@@ -187,7 +187,7 @@ int io_remove_all(io_session *s) {
     for (uint64_t step = 0; io_may_remove(s, step); step++)
         handle_step(s, step, s->world->rank == 0, s->unmoved ? 0 : UINT64_MAX, remove_or_fail);
     if (agreed)
-        MPI_Barrier(s->world->comm);
+        IO_MPI(s->world, MPI_Barrier, s->world->comm);
     else
         status = io_agree(s->world);
     remove_directories(s);
@@ -201,7 +201,7 @@ int io_check_files(io_session *s) {
     /* Some libraries lose the error of a write to a full file system; the file size shows it. */
     uint64_t all = 0, expected = io_total_bytes(s->what, (uint64_t)s->world->size) * s->what->steps;
     if (io_mode_has(s->what->mode, IO_COMPRESSES)) expected = s->found->packed;
-    MPI_Allreduce(&s->stored, &all, 1, MPI_UINT64_T, MPI_SUM, s->world->comm);
+    IO_MPI(s->world, MPI_Allreduce, &s->stored, &all, 1, MPI_UINT64_T, MPI_SUM, s->world->comm);
     if (all < expected && s->world->rank == 0)
         io_fail(&s->world->error,
                 "write: the library reported no error, but the files have %llu bytes instead of %llu: %s; "

@@ -59,7 +59,7 @@ int io_create_series(io_session *s, uint64_t step, io_sample *sample) {
     if (!io_creates_empty(s)) return 0;
     s->created = step + 1;
     int status = io_make_directory(s, step);
-    MPI_Barrier(s->world->comm);
+    IO_MPI(s->world, MPI_Barrier, s->world->comm);
     if (io_take_turn(s)) status = -1;
     if (!status)
         each_file(s, step, (uint64_t)s->world->rank, "create", create_empty, IO_AT_CREATE,
@@ -100,10 +100,10 @@ int io_look_up_series(io_session *s, uint64_t step, uint64_t owner, io_sample *s
     if (!is_series(s)) return 0;
     int status = folder_of(s, step, owner, path) || folder_of(s, step, (owner + 1) % size, next);
     bool shared = !status && !strcmp(path, next), reads = !shared || w->rank == 0;
-    MPI_Barrier(w->comm);
+    IO_MPI(w, MPI_Barrier, w->comm);
     if (!status && reads) read_folder(s, path, &entries, &seconds);
     if (io_agree(s->world)) return -1;
-    if (shared) MPI_Bcast(&seconds, 1, MPI_DOUBLE, 0, w->comm);
+    if (shared) IO_MPI(w, MPI_Bcast, &seconds, 1, MPI_DOUBLE, 0, w->comm);
     sample->operation[IO_OP_READDIR].mine += seconds;
     each_file(s, step, owner, "stat", look_up, IO_AT_STAT, &sample->operation[IO_OP_STAT].mine);
     if (io_agree(s->world)) return -1;
@@ -120,7 +120,7 @@ int io_remove_series(io_session *s, io_sample *sample) {
     int status = 0;
     /* Removing a folder is many calls: io_remove_all does that, untimed. */
     if (!is_series(s) || s->what->method->traits & IO_FOLDER) return 0;
-    MPI_Barrier(s->world->comm);
+    IO_MPI(s->world, MPI_Barrier, s->world->comm);
     for (uint64_t step = 0; step < s->what->steps && !status; step++)
         status = each_file(s, step, (uint64_t)s->world->rank, "unlink", unlink, IO_AT_REMOVE,
                            &sample->operation[IO_OP_REMOVE].mine);
@@ -140,8 +140,8 @@ static void reduce(const io_session *s, io_operation_time *t) {
     /* The largest -x is the smallest x: one reduction for both ends. */
     double ends[2] = {-t->mine, t->mine}, most[2], sums[2] = {t->mine, t->mine > 0 ? files / t->mine : 0},
            all[2];
-    MPI_Allreduce(ends, most, 2, MPI_DOUBLE, MPI_MAX, s->world->comm);
-    MPI_Allreduce(sums, all, 2, MPI_DOUBLE, MPI_SUM, s->world->comm);
+    IO_MPI(s->world, MPI_Allreduce, ends, most, 2, MPI_DOUBLE, MPI_MAX, s->world->comm);
+    IO_MPI(s->world, MPI_Allreduce, sums, all, 2, MPI_DOUBLE, MPI_SUM, s->world->comm);
     t->seconds = (io_time){-most[0], all[0] / size, most[1]};
     if (t->seconds.min <= 0) return;
     t->rate = (io_time){files / t->seconds.max, all[1] / size, files / t->seconds.min};

@@ -27,8 +27,8 @@ void io_compute(const io_session *s) {
 static void reduce(io_session *s, const io_seconds *mine, const io_queue_use *use, io_sample *sample) {
     double seconds[] = {use->busy, use->blocked};
     uint64_t bytes[] = {use->peak, use->limit, use->rss};
-    MPI_Allreduce(MPI_IN_PLACE, seconds, 2, MPI_DOUBLE, MPI_MAX, s->world->comm);
-    MPI_Allreduce(MPI_IN_PLACE, bytes, 3, MPI_UINT64_T, MPI_MAX, s->world->comm);
+    IO_MPI(s->world, MPI_Allreduce, MPI_IN_PLACE, seconds, 2, MPI_DOUBLE, MPI_MAX, s->world->comm);
+    IO_MPI(s->world, MPI_Allreduce, MPI_IN_PLACE, bytes, 3, MPI_UINT64_T, MPI_MAX, s->world->comm);
     io_add_times(s, sample, mine, IO_WRITING);
     sample->queue = (io_queue_use){seconds[0], seconds[1], bytes[0], bytes[1], bytes[2]};
 }
@@ -38,7 +38,7 @@ static int phase(io_session *s, io_phase which, io_place place, io_queue_use *us
     const io_method *m = s->what->method;
     io_ctx ctx = io_context(s->what, s->world, s->info[IO_WRITING]);
     io_world_doing(s->world, io_phases[which].name, m->name, s->what->common.dir);
-    MPI_Barrier(s->world->comm);
+    IO_MPI(s->world, MPI_Barrier, s->world->comm);
     io_now_at(s->world, place);
     mine->begin[which] = io_wall_clock(s->world);
     double began = io_monotonic_seconds();
@@ -68,7 +68,7 @@ int io_drain(io_session *s, io_sample *sample) {
     s->unmoved = false;
     if (m->servers) reduce(s, &mine, &use, sample);
     double since = io_monotonic_seconds() - s->began;
-    MPI_Allreduce(&since, &wall, 1, MPI_DOUBLE, MPI_MAX, s->world->comm);
+    IO_MPI(s->world, MPI_Allreduce, &since, &wall, 1, MPI_DOUBLE, MPI_MAX, s->world->comm);
     sample->between = wall > sample->seconds[IO_WRITING] ? wall - sample->seconds[IO_WRITING] : 0;
     return 0;
 }

@@ -48,10 +48,10 @@ void io_add_times(const io_session *s, io_sample *sample, const io_seconds *mine
     own.phase[direction == IO_WRITING ? IO_PHASE_WRITE : IO_PHASE_READ] -= mine->waited;
     for (int i = 0; i < IO_MAX_STRETCHES; i++) own.stretch[i] -= mine->waited_in[i];
     memcpy(values, mine, sizeof *mine);
-    MPI_Allreduce(values, high, VALUES, MPI_DOUBLE, MPI_MAX, world->comm);
+    IO_MPI(world, MPI_Allreduce, values, high, VALUES, MPI_DOUBLE, MPI_MAX, world->comm);
     memcpy(values, &own, sizeof own);
-    MPI_Allreduce(values, low, VALUES, MPI_DOUBLE, MPI_MIN, world->comm);
-    MPI_Allreduce(values, sum, VALUES, MPI_DOUBLE, MPI_SUM, world->comm);
+    IO_MPI(world, MPI_Allreduce, values, low, VALUES, MPI_DOUBLE, MPI_MIN, world->comm);
+    IO_MPI(world, MPI_Allreduce, values, sum, VALUES, MPI_DOUBLE, MPI_SUM, world->comm);
     memcpy(&min, low, sizeof min);
     memcpy(&max, high, sizeof max);
     memcpy(&all, sum, sizeof all);

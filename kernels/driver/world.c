@@ -18,8 +18,8 @@ static int gather_hosts(io_world *w, MPI_Comm leaders) {
     gethostname(host, sizeof host - 1);
     if (w->rank == 0) w->hosts = calloc((size_t)w->nodes, IO_HOST_NAME);
     if (w->rank == 0 && !w->hosts) return io_fail(&w->error, "out of memory for %d host names", w->nodes);
-    int code = MPI_Gather(host, IO_HOST_NAME, MPI_CHAR, w->hosts, IO_HOST_NAME, MPI_CHAR, 0, leaders);
-    return code ? io_fail_mpi(&w->error, "MPI_Gather", "host names", code) : 0;
+    IO_MPI(w, MPI_Gather, host, IO_HOST_NAME, MPI_CHAR, w->hosts, IO_HOST_NAME, MPI_CHAR, 0, leaders);
+    return 0;
 }
 
 /* Ranks and nodes; `hosts`: gather host names too. */
@@ -27,22 +27,21 @@ static int find_placement(io_world *w, bool hosts) {
     MPI_Comm leaders;
     int node_rank, node_size;
     w->nodes = 1;
-    MPI_Comm_rank(w->comm, &w->rank);
-    MPI_Comm_size(w->comm, &w->size);
-    int code = MPI_Comm_split_type(w->comm, MPI_COMM_TYPE_SHARED, w->rank, MPI_INFO_NULL, &w->node);
-    if (code) return io_fail_mpi(&w->error, "MPI_Comm_split_type", "nodes", code);
-    MPI_Comm_rank(w->node, &node_rank);
-    MPI_Comm_size(w->node, &node_size);
+    IO_MPI(w, MPI_Comm_rank, w->comm, &w->rank);
+    IO_MPI(w, MPI_Comm_size, w->comm, &w->size);
+    IO_MPI(w, MPI_Comm_split_type, w->comm, MPI_COMM_TYPE_SHARED, w->rank, MPI_INFO_NULL, &w->node);
+    IO_MPI(w, MPI_Comm_rank, w->node, &node_rank);
+    IO_MPI(w, MPI_Comm_size, w->node, &node_size);
     w->first_on_node = node_rank == 0;
-    MPI_Comm_split(w->comm, w->first_on_node ? 0 : MPI_UNDEFINED, w->rank, &leaders);
+    IO_MPI(w, MPI_Comm_split, w->comm, w->first_on_node ? 0 : MPI_UNDEFINED, w->rank, &leaders);
     int status = 0;
     if (w->first_on_node) {
-        MPI_Comm_size(leaders, &w->nodes);
+        IO_MPI(w, MPI_Comm_size, leaders, &w->nodes);
         if (hosts) status = gather_hosts(w, leaders);
-        MPI_Comm_free(&leaders);
+        IO_MPI(w, MPI_Comm_free, &leaders);
     }
     int mine[2] = {w->first_on_node ? w->nodes : 0, node_size}, most[2];
-    MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, w->comm);
+    IO_MPI(w, MPI_Allreduce, mine, most, 2, MPI_INT, MPI_MAX, w->comm);
     w->nodes = most[0];
     w->per_node = most[1];
     return status;
@@ -62,8 +61,8 @@ static const char REPORT_IT[] =
 
 int io_world_start(io_world *w) {
     *w = (io_world){.comm = MPI_COMM_WORLD, .epoch = 1e-9 * (double)clock_unix_offset()};
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    IO_MPI(w, MPI_Comm_set_errhandler, MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    IO_MPI(w, MPI_Comm_set_errhandler, MPI_COMM_SELF, MPI_ERRORS_RETURN);
     int status = find_placement(w, true);
     w->job_size = w->size;
     w->job_nodes = w->nodes;
@@ -75,19 +74,31 @@ int io_world_start(io_world *w) {
 
 int io_world_narrow(io_world *w, MPI_Comm comm) {
     w->comm = comm;
-    MPI_Comm_free(&w->node);
+    IO_MPI(w, MPI_Comm_free, &w->node);
     return find_placement(w, false);
 }
 
 void io_world_stop(io_world *w) { free(w->hosts); }
 
-static void give_up(const io_world *w) {
-    fprintf(stderr, "iokernel: error: %s\n", w->error.text);
+static void give_up(const io_world *w, const io_error *error) {
+    fprintf(stderr, "iokernel: error: %s\n", error->text);
     fflush(stderr);
-    if (w->abandon) w->abandon(w->abandon_data, w->error.text, IO_ENDS_FAILED);
+    if (w->abandon) w->abandon(w->abandon_data, error->text, IO_ENDS_FAILED);
     io_wait_to_be_heard();
+    if (w->rank) sleep(1); /* launchers have hung when two processes aborted at the same time */
     MPI_Abort(w->comm, 1);
     _exit(1);
+}
+
+void io_mpi_failed(const io_world *w, const char *call, int code) {
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    io_error error = w->error; /* what failed before is why */
+    MPI_Error_string(code, text, &length);
+    io_fail(&error,
+            "%s: %s; check whether another process has ended, and the state of the nodes and the network",
+            call, text);
+    give_up(w, &error);
 }
 
 /* Waits for the other processes, in one or two requests, and leaves the core to them or to other jobs
@@ -98,15 +109,13 @@ static void wait_for_peers(io_world *w, int n, MPI_Request requests[]) {
     double end = io_monotonic_seconds() + IO_PEER_SECONDS;
     MPI_Status statuses[2];
     for (int done = 0; !done;) {
-        int code = MPI_Testall(n, requests, &done, statuses);
-        if (code) io_fail_mpi(&w->error, "MPI_Testall", "all processes", code);
-        if (code) give_up(w);
+        IO_MPI(w, MPI_Testall, n, requests, &done, statuses);
         if (done) break;
         if (!w->error.set) {
             sched_yield();
             continue;
         }
-        if (io_monotonic_seconds() > end) give_up(w);
+        if (io_monotonic_seconds() > end) give_up(w, &w->error);
         nanosleep(&little, NULL);
     }
 }
@@ -114,14 +123,14 @@ static void wait_for_peers(io_world *w, int n, MPI_Request requests[]) {
 void io_meet(io_world *w) {
     MPI_Request request;
     io_now_at(w, IO_AT_OTHERS);
-    MPI_Ibarrier(w->comm, &request);
+    IO_MPI(w, MPI_Ibarrier, w->comm, &request);
     wait_for_peers(w, 1, &request);
 }
 
 void io_reduce_max(io_world *w, MPI_Comm comm, const double *mine, double *most, int n) {
     MPI_Request request;
     io_now_at(w, IO_AT_OTHERS);
-    MPI_Iallreduce(mine, most, n, MPI_DOUBLE, MPI_MAX, comm, &request);
+    IO_MPI(w, MPI_Iallreduce, mine, most, n, MPI_DOUBLE, MPI_MAX, comm, &request);
     wait_for_peers(w, 1, &request);
 }
 
@@ -136,13 +145,12 @@ int io_agree(io_world *w) {
     int mine[2] = {w->error.set ? w->rank : INT_MAX, w->rank}, first[2];
     int one = w->error.set, all = 0;
     MPI_Request requests[2];
-    MPI_Iallreduce(mine, first, 1, MPI_2INT, MPI_MINLOC, w->comm, &requests[0]);
-    MPI_Iallreduce(&one, &all, 1, MPI_INT, MPI_SUM, w->comm, &requests[1]);
+    IO_MPI(w, MPI_Iallreduce, mine, first, 1, MPI_2INT, MPI_MINLOC, w->comm, &requests[0]);
+    IO_MPI(w, MPI_Iallreduce, &one, &all, 1, MPI_INT, MPI_SUM, w->comm, &requests[1]);
     wait_for_peers(w, 2, requests);
     if (!all) return 0;
     w->failed = all;
-    w->error.set = true;
-    MPI_Bcast(&w->error, sizeof w->error, MPI_BYTE, first[1], w->comm);
+    IO_MPI(w, MPI_Bcast, &w->error, sizeof w->error, MPI_BYTE, first[1], w->comm);
     return -1;
 }
 

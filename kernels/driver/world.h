@@ -60,6 +60,15 @@ void io_reduce_max(io_world *world, MPI_Comm comm, const double *mine, double *m
 double io_node_seconds(io_world *world, double began, double ended);
 #define IO_PEER_SECONDS 5.0
 
+/* Calls a function of MPI. If it fails, prints the message and ends the job: what the other processes wait
+ * for is not known then. */
+#define IO_MPI(WORLD, CALL, ...)                                                                             \
+    do {                                                                                                     \
+        int io_mpi_code = CALL(__VA_ARGS__);                                                                 \
+        if (io_mpi_code) io_mpi_failed(WORLD, #CALL, io_mpi_code);                                           \
+    } while (0)
+void io_mpi_failed(const io_world *world, const char *call, int code);
+
 /* Records the next phase, for the message of a crash inside a library (crash.h). */
 void io_world_doing(io_world *world, const char *phase, const char *method, const char *path);
 /* The phase is over: a later crash is reported as one after it. */

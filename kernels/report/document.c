@@ -26,12 +26,12 @@
 static json_t *info_json(MPI_Info info) {
     json_t *all = json_object();
     int n = 0;
-    if (info != MPI_INFO_NULL) MPI_Info_get_nkeys(info, &n);
+    if (info == MPI_INFO_NULL || MPI_Info_get_nkeys(info, &n)) n = 0;
     for (int i = 0; i < n; i++) {
         char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
         int found = 0;
-        MPI_Info_get_nthkey(info, i, key);
-        MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &found);
+        if (MPI_Info_get_nthkey(info, i, key) || MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &found))
+            continue;
         if (found) json_object_set_new(all, key, json_string(value));
     }
     return all;
@@ -79,7 +79,7 @@ static json_t *system_json(const io_report *r) {
 static json_t *mpi_io_name(const io_report *r, const json_t *hints) {
     const char *key;
     json_t *value;
-    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length;
     if (!(r->run->what.method->traits & IO_TAKES_HINTS)) return json_null();
     if (io_openmpi_romio()) return json_string("ROMIO");

@@ -81,7 +81,7 @@ static void *data_buffer(const io_world *world, uint64_t size, bool unaligned) {
 
 static uint64_t largest(const io_world *world, uint64_t mine) {
     uint64_t most = mine;
-    MPI_Allreduce(&mine, &most, 1, MPI_UINT64_T, MPI_MAX, world->comm);
+    IO_MPI(world, MPI_Allreduce, &mine, &most, 1, MPI_UINT64_T, MPI_MAX, world->comm);
     return most;
 }
 
@@ -147,9 +147,9 @@ static void peak_rss(io_world *world, io_peak_rss *peak) {
     struct rusage usage;
     int64_t mine = 0, sum = 0;
     if (!getrusage(RUSAGE_SELF, &usage)) mine = (int64_t)usage.ru_maxrss * 1024;
-    MPI_Reduce(&mine, &peak->max, 1, MPI_INT64_T, MPI_MAX, 0, world->comm);
-    MPI_Reduce(&mine, &peak->min, 1, MPI_INT64_T, MPI_MIN, 0, world->comm);
-    MPI_Reduce(&mine, &sum, 1, MPI_INT64_T, MPI_SUM, 0, world->comm);
+    IO_MPI(world, MPI_Reduce, &mine, &peak->max, 1, MPI_INT64_T, MPI_MAX, 0, world->comm);
+    IO_MPI(world, MPI_Reduce, &mine, &peak->min, 1, MPI_INT64_T, MPI_MIN, 0, world->comm);
+    IO_MPI(world, MPI_Reduce, &mine, &sum, 1, MPI_INT64_T, MPI_SUM, 0, world->comm);
     peak->mean = sum / world->size;
 }
 
@@ -251,14 +251,9 @@ int io_run_all(const io_run *run, io_world *world, io_report_callback *on_succes
     world->abandon = NULL;
     io_schema schema;
     run->what.pattern->schema(run->what.state, 0, &schema);
-    io_error before = world->error;
-    if (failed) world->error = (io_error){0}; /* the summary may fail too, with its own agreement */
     io_summarise(&w.found, world, &schema, &w.report.summary);
     peak_rss(world, &w.report.peak_rss);
-    if (failed)
-        world->error = before;
-    else
-        failed = io_agree(world) != 0;
+    if (!failed) failed = io_agree(world) != 0;
     if (failed) io_world_print_error(world);
     if (world->rank == 0) {
         report_run(run, world, &w, failed);
@@ -270,7 +265,7 @@ int io_run_all(const io_run *run, io_world *world, io_report_callback *on_succes
         io_world_print_error(world);
         status = 1;
     }
-    MPI_Bcast(&status, 1, MPI_INT, 0, world->comm);
+    IO_MPI(world, MPI_Bcast, &status, 1, MPI_INT, 0, world->comm);
     release(&w);
     return status;
 }

@@ -10,11 +10,9 @@ static int split_roles(io_run *run, io_world *world, bool *serving, MPI_Info *in
     io_world all = *world;
     MPI_Comm kind;
     *serving = io_is_server(world->rank, world->size, (int)io_servers(&run->what));
-    int code = MPI_Comm_split(world->comm, *serving, world->rank, &kind);
-    if (code)
-        io_fail_mpi(&all.error, "MPI_Comm_split", "servers and clients", code);
-    else if (!io_world_narrow(world, kind) &&
-             !io_hints_info(&run->what.hints, IO_HINT_OF_WRITING, info, &world->error)) {
+    IO_MPI(world, MPI_Comm_split, world->comm, *serving, world->rank, &kind);
+    if (!io_world_narrow(world, kind) &&
+        !io_hints_info(&run->what.hints, IO_HINT_OF_WRITING, info, &world->error)) {
         io_ctx ctx = io_context(&run->what, world, *info);
         run->what.method->servers->start(&ctx, all.comm, *serving);
     }

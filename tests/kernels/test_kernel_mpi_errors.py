@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A call of MPI that fails: the message names process, host and call, and the job ends."""
+
+from __future__ import annotations
+
+import re
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+from iokernel_stacks import Stack
+
+from iogauge.common.paths import KERNELS
+
+IOR = ["ior", "-b", "4k", "-t", "1k"]
+FAILED = "15"  # an error class of both MPIs
+# The processes agree by the first. The others are slow: a job ends a second after its message.
+CALLS = [
+    "MPI_Iallreduce",
+    *(
+        pytest.param(f"MPI_{name}", marks=pytest.mark.slow)
+        for name in ("Allreduce", "Barrier", "Bcast", "Comm_split", "Gather", "Gatherv", "Reduce")
+    ),
+]
+
+
+def run_without(stack: Stack, folder: Path, call: str, *words: str) -> str:
+    """The first message of a run in which all calls of a function fail."""
+    source, library, place = (folder / name for name in ("fails.c", "fails.so", "data"))
+    source.write_text(f"int {call}(void) {{ return {FAILED}; }}\n")
+    command = ["cc", "-shared", "-fPIC", str(source), "-o", str(library)]
+    subprocess.run(command, check=True, capture_output=True)
+    place.mkdir()
+    found = stack.run(
+        *words, "--dir", str(place), processes=1, environment={"LD_PRELOAD": str(library)}
+    )
+    assert not list(place.iterdir()), str(found)
+    return found.error(1)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_fails(stack: Stack, tmp_path: Path, call: str) -> None:
+    line = run_without(stack, tmp_path, call, *IOR)
+    start = f"iokernel: error: process 0 on {socket.gethostname()}: {call}: "
+    assert line.startswith(start) and "check whether another process has ended" in line
+
+
+def test_a_barrier_off_the_clock_fails(stack: Stack, tmp_path: Path) -> None:
+    words = [*IOR, "--buffer", "reused"]
+    assert ": MPI_Ibarrier: " in run_without(stack, tmp_path, "MPI_Ibarrier", *words)
+
+
+# They end the job themselves, have nobody left to tell, lose memory at most, or leave a text empty.
+DROPPED = {
+    "MPI_Abort",
+    "MPI_Error_string",
+    "MPI_Finalize",
+    "MPI_Get_library_version",
+    "MPI_Info_free",
+    "MPI_Init",
+}
+CHECKED = ("driver", "run", "report", "compat")
+STATEMENT = re.compile(r"(?:[;{})]|\belse|^)\s*(MPI_[A-Z][a-z]\w*)\(", re.MULTILINE)
+
+
+def dropped(text: str) -> set[str]:
+    """The functions of MPI called for nothing but what they do."""
+    return set(STATEMENT.findall(re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)))
+
+
+def test_every_code_is_checked() -> None:
+    files = [path for name in CHECKED for path in KERNELS.glob(f"{name}/*.c")]
+    found = {path.name: dropped(path.read_text()) - DROPPED for path in files}
+    assert not {name: calls for name, calls in found.items() if calls}
+    code = "{ a = MPI_One(b); IO_MPI(w, MPI_Two, c); if (d) MPI_Three(e);\n  MPI_Four(f); }"
+    assert dropped(code) == {"MPI_Three", "MPI_Four"}
