@@ -131,19 +131,15 @@ static hdf5_library *library_of(const void *caller) {
     unsigned unloaded = atomic_load(&the->unloaded);
     if (sites[i].caller == caller && sites[i].unloaded == unloaded) return sites[i].library;
     void *its = recorder_next_of(caller, "H5Dread");
-    recorder_lock_for_access();
-    hdf5_library *h = the->hdf5;
-    for (; h && (void *)h->H5Dread != its; h = h->next) continue;
-    recorder_unlock();
-    hdf5_library *made = h || !its ? NULL : look_up(caller, its);
-    recorder_lock_for_access();
-    for (h = the->hdf5; h && (void *)h->H5Dread != its; h = h->next) continue;
-    if (h) free(made); /* another thread was faster */
-    if (!h && made) {
-        made->next = the->hdf5;
-        the->hdf5 = h = made;
-    }
-    recorder_unlock();
+    hdf5_library *first = atomic_load(&the->hdf5), *h, *made = NULL;
+    do {
+        for (h = first; h && (void *)h->H5Dread != its; h = h->next) continue;
+        if (!h && its && !made) made = look_up(caller, its);
+        if (h || !made) break;
+        made->next = first;
+    } while (!atomic_compare_exchange_strong(&the->hdf5, &first, made)); /* another thread was faster */
+    if (h) free(made);
+    if (!h) h = made;
     sites[i] = (site){h ? caller : NULL, h, unloaded};
     return h;
 }

@@ -109,9 +109,9 @@ typedef struct {
     event_list events;
     view_list views;
     shape_list shapes;
-    hdf5_library *hdf5;   /* see hdf5.c */
-    atomic_uint unloaded; /* libraries, by the program */
-    int shared_offsets;   /* how often this process was forked */
+    hdf5_library *_Atomic hdf5; /* see hdf5.c */
+    atomic_uint unloaded;       /* libraries, by the program */
+    int shared_offsets;         /* how often this process was forked */
     record *bucket[RECORD_BUCKETS], *all;
     heatmap heat[MODULES];
     waiting wait[WAITING];
