@@ -6,10 +6,11 @@
 #include "state.h"
 
 /* `next`: the wrapped function in the next library, looked up once. Two threads may do so at once, with the
- * same result. */
-#define NEXT(RESULT, NAME, PARAMETERS)                                                                       \
+ * same result. `OTHERWISE`: what is called if the C library lacks it; NULL fails with ENOSYS. */
+#define NEXT_OR(OTHERWISE, RESULT, NAME, PARAMETERS)                                                         \
     static RESULT(*next) PARAMETERS;                                                                         \
-    if (!next) next = (RESULT(*) PARAMETERS)recorder_next(#NAME)
+    if (!next) next = (RESULT(*) PARAMETERS)recorder_next_or(#NAME, (void *)(OTHERWISE))
+#define NEXT(RESULT, NAME, PARAMETERS) NEXT_OR(NULL, RESULT, NAME, PARAMETERS)
 
 enum { HERE = -1 }; /* instead of an offset: the descriptor's current one */
 

@@ -10,6 +10,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "paths.h"
@@ -18,6 +19,9 @@
 struct statx;               /* since glibc 2.28 */
 #ifndef CLOSE_RANGE_CLOEXEC /* since glibc 2.34 */
 #define CLOSE_RANGE_CLOEXEC 4
+#endif
+#ifndef SYS_close_range
+#define SYS_close_range 436
 #endif
 int close_range(unsigned, unsigned, int);
 void closefrom(int);
@@ -118,8 +122,18 @@ static bool all_closed(unsigned first, unsigned last) {
     return any;
 }
 
+/* What the C library does since glibc 2.34. */
+static int close_numbers(unsigned first, unsigned last, int flags) {
+    return (int)syscall(SYS_close_range, first, last, flags);
+}
+static void close_from(int first) {
+    unsigned from = first < 0 ? 0 : (unsigned)first;
+    long end = close_numbers(from, UINT_MAX, 0) ? sysconf(_SC_OPEN_MAX) : 0; /* since Linux 5.9 */
+    for (long fd = from; fd < end; fd++) syscall(SYS_close, (int)fd);
+}
+
 EXPORT int close_range(unsigned first, unsigned last, int flags) {
-    NEXT(int, close_range, (unsigned, unsigned, int));
+    NEXT_OR(close_numbers, int, close_range, (unsigned, unsigned, int));
     bool any = !(flags & CLOSE_RANGE_CLOEXEC) && all_closed(first, last);
     int result = next(first, last, flags);
     if (result && any) recorder_partial(); /* they are still open */
@@ -127,7 +141,7 @@ EXPORT int close_range(unsigned first, unsigned last, int flags) {
 }
 
 EXPORT void closefrom(int first) {
-    NEXT(void, closefrom, (int));
+    NEXT_OR(close_from, void, closefrom, (int));
     all_closed(first < 0 ? 0 : (unsigned)first, UINT_MAX);
     next(first);
 }

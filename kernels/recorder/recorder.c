@@ -3,6 +3,7 @@
 #include "recorder.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <linux/magic.h>
 #include <pthread.h>
@@ -118,6 +119,17 @@ void *recorder_next(const char *name) {
     if (next) return next;
     output_say(&the.out, "iogauge recorder: the library's own %s was not found\n", name);
     abort();
+}
+
+static long not_there(void) {
+    errno = ENOSYS;
+    return -1;
+}
+
+void *recorder_next_or(const char *name, void *otherwise) {
+    void *next = find_next(name);
+    if (next) return next;
+    return otherwise ? otherwise : (void *)not_there;
 }
 
 void *recorder_next_of(const void *caller, const char *name) {

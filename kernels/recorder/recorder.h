@@ -153,6 +153,9 @@ void recorder_finish(bool complete);
 
 /* The next definition of a function after this library; aborts if there is none. */
 void *recorder_next(const char *name);
+/* The same of the C library, which may be older than a function: then `otherwise`, or if that is NULL one
+ * that fails with ENOSYS. */
+void *recorder_next_or(const char *name, void *otherwise);
 /* The definition that `caller` uses; NULL if there is none. */
 void *recorder_next_of(const void *caller, const char *name);
 /* A name in the library of a function, or in one that it needs. */

@@ -17,6 +17,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* Since glibc 2.34; under the recorder always. */
+#pragma weak close_range
+#pragma weak closefrom
+int close_range(unsigned, unsigned, int);
+void closefrom(int);
+
 #define MUST(WHAT) must((WHAT), #WHAT)
 static void must(bool right, const char *what) {
     if (right) return;
@@ -118,6 +124,14 @@ static void closed(void) {
     reused(fd);
 }
 
+/* Programs that ask whether there is such a call take the recorder's. */
+static void newer(void) {
+    struct statx found;
+    MUST(statx(AT_FDCWD, ".", 0, STATX_SIZE, &found) < 0 && errno == ENOSYS);
+    MUST(renameat2(AT_FDCWD, "a", AT_FDCWD, "b", 0) < 0 && errno == ENOSYS);
+    closed();
+}
+
 static void quickly(void) {
     put(file("data"));
     quick_exit(4);
@@ -172,6 +186,7 @@ static const struct {
     {"forked",         forked        },
     {"vforked",        vforked       },
     {"closed",         closed        },
+    {"newer",          newer         },
     {"quickly",        quickly       },
     {"small",          small         },
     {"all_open",       all_open      },

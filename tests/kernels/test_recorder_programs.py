@@ -27,11 +27,12 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(
-    stack: Stack, program: Path, folder: Path, kind: str, *, dxt: bool = False
+    stack: Stack, program: Path, folder: Path, kind: str, *, dxt: bool = False, after: str = ""
 ) -> subprocess.CompletedProcess[str]:
     data = folder / "data"
     data.mkdir(parents=True)
     variables = preload(stack, folder / "traces", data, dxt=dxt)
+    variables["LD_PRELOAD"] += after
     return traced(["env", "-C", str(data), str(program), kind], variables)
 
 
@@ -91,6 +92,36 @@ def test_a_pipe_with_the_number_of_a_closed_file_is_not_the_file(
     traces = good(openmpi, odd, tmp_path, "closed")
     found = {name: only(traces, name).get("WRITES", 0) for name in ("a", "b", "c", "data")}
     assert found == {"a": 0, "b": 1, "c": 1, "data": 0}
+
+
+OLDER = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <string.h>
+void *dlsym(void *library, const char *name) {
+    static const char *const lacks[] = {"close_range", "closefrom", "statx", "renameat2"};
+    static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17", "GLIBC_2.0"};
+    void *(*next)(void *, const char *) = NULL;
+    for (int i = 0; i < 4 && !next; i++) next = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
+    for (int i = 0; i < 4; i++)
+        if (!strcmp(name, lacks[i])) return NULL;
+    return next(library, name);
+}
+"""
+
+
+def test_an_older_c_library(openmpi: Stack, odd: Path, tmp_path: Path) -> None:
+    """The recorder has calls that the C library may lack: what uses them goes on."""
+    source, library = tmp_path / "older.c", tmp_path / "older.so"
+    source.write_text(OLDER)
+    subprocess.run(["cc", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
+    done = run(openmpi, odd, tmp_path / "run", "newer", after=f":{library}")
+    assert (done.returncode, done.stderr) == (0, "")
+    traces = read_folder(tmp_path / "run" / "traces")
+    found = {name: only(traces, name).get("WRITES", 0) for name in ("a", "b", "c")}
+    assert found == {"a": 0, "b": 1, "c": 1} and traces[0].whole
+    linked = subprocess.run(["nm", "-D", str(odd)], capture_output=True, text=True, check=True)
+    assert "w close_range" in linked.stdout and "w closefrom" in linked.stdout
 
 
 def test_an_end_without_destructors(openmpi: Stack, odd: Path, tmp_path: Path) -> None:
