@@ -32,7 +32,7 @@ __attribute__((format(printf, 2, 3))) void output_print(output *to, const char *
 bool output_end(output *to);
 /* The content of a small file as text; its length. */
 size_t output_read(const char *path, char *text, size_t room);
-/* Which file is stderr. */
+/* Which file is stderr: at the start, and when the program has sent it elsewhere. */
 void output_learn_stderr(output *to);
 /* To stderr, unless the program has closed that: its number may be another file's. */
 __attribute__((format(printf, 2, 3))) void output_say(const output *to, const char *format, ...);

@@ -224,6 +224,10 @@ void posix_opened(const char *path, int folder, int flags, int mode, int fd, dou
     errno = code;
 }
 
+void posix_redirected(int fd) {
+    if (fd == STDERR_FILENO && !is_borrowed()) output_learn_stderr(&recorder_state()->out);
+}
+
 void posix_duplicated(int fd, int copy, double start) {
     posix_missed(fd);
     if (copy < 0 || !recorder_on() || is_borrowed()) return;

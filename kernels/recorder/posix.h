@@ -31,6 +31,8 @@ void posix_closed(record *file, double start);
 void posix_opened(const char *path, int folder, int flags, int mode, int fd, double start);
 /* Calls by which processes may wait for each other: a path was looked up, a path changed. */
 void posix_path(const char *path, int folder, bool looked, bool changed, double start);
+/* The program has sent this descriptor elsewhere: messages go there, too, if it is stderr. */
+void posix_redirected(int fd);
 void posix_duplicated(int fd, int copy, double start);
 void posix_counted(int fd, int counter, double start);
 

@@ -146,17 +146,29 @@ EXPORT void closefrom(int first) {
     next(first);
 }
 
-#define WRAP_DUP(NAME, PARAMETERS, ARGUMENTS)                                                                \
+/* `TO`: the number that the program asks for, which may be stderr's. */
+#define WRAP_DUP(NAME, PARAMETERS, ARGUMENTS, TO)                                                            \
     EXPORT int NAME PARAMETERS {                                                                             \
         NEXT(int, NAME, PARAMETERS);                                                                         \
         double start = recorder_now();                                                                       \
         int copy = next ARGUMENTS;                                                                           \
+        if (copy >= 0 && copy == TO && fd != copy) posix_redirected(copy);                                   \
         posix_duplicated(fd, copy, start);                                                                   \
         return copy;                                                                                         \
     }
-WRAP_DUP(dup, (int fd), (fd))
-WRAP_DUP(dup2, (int fd, int to), (fd, to))
-WRAP_DUP(dup3, (int fd, int to, int flags), (fd, to, flags))
+WRAP_DUP(dup, (int fd), (fd), -1)
+WRAP_DUP(dup2, (int fd, int to), (fd, to), to)
+WRAP_DUP(dup3, (int fd, int to, int flags), (fd, to, flags), to)
+
+#define WRAP_REOPEN(NAME)                                                                                    \
+    EXPORT FILE *NAME(const char *path, const char *mode, FILE *file) {                                      \
+        NEXT(FILE *, NAME, (const char *, const char *, FILE *));                                            \
+        FILE *result = next(path, mode, file);                                                               \
+        if (result && file == stderr) posix_redirected(fileno(result));                                      \
+        return result;                                                                                       \
+    }
+WRAP_REOPEN(freopen)
+WRAP_REOPEN(freopen64)
 
 /* Locks or unlocks a range. On NFS, flock() is fcntl() of the whole file. */
 static void posix_locked(int fd, int kind, int64_t from, int64_t length, double start) {
@@ -381,14 +393,3 @@ EXPORT int unlink(const char *path) {
         return result;                                                                                       \
     }
 ON_PATHS(WRAP_ON_PATH)
-
-/* Exits that run no destructors. */
-#define WRAP_EXIT(NAME)                                                                                      \
-    EXPORT _Noreturn void NAME(int status) {                                                                 \
-        NEXT(void, NAME, (int));                                                                             \
-        recorder_end_now();                                                                                  \
-        next(status);                                                                                        \
-        for (;;) continue; /* `next` does not return, which the compiler cannot know */                      \
-    }
-WRAP_EXIT(_exit)
-WRAP_EXIT(_Exit)

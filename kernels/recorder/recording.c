@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "posix.h"
 #include "raw_trace.h"
-#include "state.h"
 
 #define DEFAULT_SEGMENTS ((size_t)1 << 22)
 
@@ -93,6 +93,8 @@ static void begin_again_in_child(void) {
 __attribute__((constructor)) static void begin(void) {
     recorder *the = recorder_state();
     const char *folder = getenv("IOGAUGE_TRACE_DIR"), *include = getenv("IOGAUGE_TRACE_INCLUDE");
+    the->pid = getpid();
+    output_learn_stderr(&the->out);
     if (!folder || !*folder) return;
     the->folder = strdup(folder);
     the->include = strdup(include ? include : "");
@@ -100,8 +102,6 @@ __attribute__((constructor)) static void begin(void) {
     const char *dxt = getenv("IOGAUGE_TRACE_SEGMENTS");
     if (dxt) the->most_segments = strtoull(dxt, NULL, 10) ? strtoull(dxt, NULL, 10) : DEFAULT_SEGMENTS;
     the->processes = 1;
-    the->pid = getpid();
-    output_learn_stderr(&the->out);
     clear_heat(the);
     clock_start(&the->clock, clock_has_ticks());
     recorder_switch.ticks = the->clock.ticks;
@@ -117,3 +117,14 @@ __attribute__((destructor)) void recorder_end_now(void) {
     const recorder *the = recorder_state();
     recorder_finish(!the->mpi || the->forked);
 }
+
+/* Exits that run no destructors. */
+#define WRAP_EXIT(NAME)                                                                                      \
+    EXPORT _Noreturn void NAME(int status) {                                                                 \
+        NEXT(void, NAME, (int));                                                                             \
+        recorder_end_now();                                                                                  \
+        next(status);                                                                                        \
+        for (;;) continue; /* `next` does not return, which the compiler cannot know */                      \
+    }
+WRAP_EXIT(_exit)
+WRAP_EXIT(_Exit)

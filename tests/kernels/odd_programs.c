@@ -159,6 +159,13 @@ static void without_stderr(void) {
     put(2);
     MUST(!rename("../traces", "../moved"));
 }
+static void dup_as_stderr(void) {
+    int fd = file("data");
+    close(2);
+    MUST(dup(fd) == 2);
+    put(2);
+    MUST(!rename("../traces", "../moved"));
+}
 
 static void unnamed(void) {
     int a = open(".", O_TMPFILE | O_RDWR, 0600), b = open(".", O_TMPFILE | O_RDWR, 0600);
@@ -191,6 +198,7 @@ static const struct {
     {"small",          small         },
     {"all_open",       all_open      },
     {"without_stderr", without_stderr},
+    {"dup_as_stderr",  dup_as_stderr },
     {"unnamed",        unnamed       },
     {"piped",          piped         },
 };

@@ -140,10 +140,11 @@ def test_limits_of_the_program(openmpi: Stack, odd: Path, tmp_path: Path) -> Non
     assert only(traces, "data")["WRITES"] == 1
 
 
+@pytest.mark.parametrize("kind", ["without_stderr", "dup_as_stderr"])
 def test_no_message_goes_into_a_file_of_the_program(
-    openmpi: Stack, odd: Path, tmp_path: Path
+    openmpi: Stack, odd: Path, tmp_path: Path, kind: str
 ) -> None:
-    assert run(openmpi, odd, tmp_path, "without_stderr").returncode == 0
+    assert run(openmpi, odd, tmp_path, kind).returncode == 0
     assert (tmp_path / "data" / "data").read_text() == "0123456789"
     assert not list((tmp_path / "moved").iterdir())
 
