@@ -34,7 +34,7 @@ from iogauge.common.processes import of_session
 from iogauge.measure import iokernel, kernels
 from iogauge.measure.iokernel import Stack
 from tests import markdown
-from tests.ctest import discover, run_case
+from tests.ctest import discover, mpi_end, run_case
 
 SECONDS = 180  # a run takes less than one; a loaded machine may be slow
 PATIENCE = "60"  # of the kernels' own guard, which then ends a job in which nothing moves
@@ -142,6 +142,8 @@ def run(command: list[str], document: Path) -> dict[str, Any]:
     text = done.stdout + done.stderr
     if done.status is None:
         raise run_case.Wrong(f"no end after {SECONDS} s:{''.join(stood)}\nexpected 0:\n{text}")
+    if mpi_end.kernel_blames_mpi(text):
+        raise run_case.MpiCrashed(text)
     if done.status or "iokernel: error" in text:
         raise run_case.Wrong(f"exit status {done.status}; expected 0:\n{text}")
     if done.document is None:
@@ -175,7 +177,7 @@ def soak(stacks: list[Drawn], runs: int, seed: int, keep: Path) -> Found:
             found.methods[stack.name, one[0].method] += 1
             kind = RIGHT
             try:
-                run_case.one(*one, run)
+                run_case.one_or_again(*one, run)
             except run_case.Wrong as wrong:
                 kind = kind_of(str(wrong))
                 found.kept.append(keep / f"seed-{seed}-run-{done}.txt")

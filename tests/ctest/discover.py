@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-RUNNER = Path(__file__).resolve().with_name("run_case.py")
+RUNNER, ROOT = "tests.ctest.run_case", Path(__file__).resolve().parents[2]
 
 
 def combinations(listing: dict[str, Any]) -> list[tuple[str, str, str | None]]:
@@ -94,7 +94,7 @@ def ctest_file(options: argparse.Namespace, listing: dict[str, Any]) -> str:
     for pattern, method, more in asked:
         last = "refused" if "--refused" in more else "".join(more[1:])
         name = ".".join(word for word in (pattern, method, last) if word)
-        command = [sys.executable, str(RUNNER), "--program", options.program, "--pattern", pattern]
+        command = [sys.executable, "-m", RUNNER, "--program", options.program, "--pattern", pattern]
         command += ["--method", method, *more]
         if any(m["name"] == last and m["compresses"] for m in listing["modes"]):
             command += ["--compresses"]
@@ -108,7 +108,8 @@ def ctest_file(options: argparse.Namespace, listing: dict[str, Any]) -> str:
             lines.append(f"add_test({test} {' '.join(map(quoted, words))})")
             lines.append(
                 f"set_tests_properties({test} PROPERTIES TIMEOUT 1200 LABELS {label} "
-                f"PROCESSORS {options.at_once} ENVIRONMENT {quoted(options.environment)})"
+                f"PROCESSORS {options.at_once} ENVIRONMENT {quoted(options.environment)} "
+                f"WORKING_DIRECTORY {quoted(str(ROOT))})"
             )
     return "\n".join(lines) + "\n"
 

@@ -8,13 +8,14 @@ import argparse
 import json
 import math
 import os
-import re
 import subprocess
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests.ctest import mpi_end
 
 GRID = (13, 11, 7)
 S3D_VALUES = 11 + 3 + 1 + 1  # float64 values per grid point
@@ -166,24 +167,8 @@ class Wrong(Exception):
     pass
 
 
-class CrashedAtTheEnd(Wrong):
-    """In MPI_Finalize, with all data verified, or in a thread of PMIx (docs/selftest.md)."""
-
-
-CRASH = "MPI crashed in MPI_Finalize"
-REPORT = re.compile("^SUMMARY: .*Sanitizer: .*", re.MULTILINE)
-OF_A_LIBRARY = re.compile(r"SUMMARY: AddressSanitizer: SEGV \([^)]*\.so[.\d]*\+0x")
-OF_PMIX = re.compile(r"SUMMARY: AddressSanitizer: SEGV \([^)]*/libpmix\.so[.\d]*\+0x")
-# Open MPI's own words, with the frames of the crash from the innermost on.
-FRAME = r"\n.*\[ \d\] \S*/lib"
-IN_PMIX = re.compile(rf"{FRAME}c\.so.*(?:{FRAME}(?:c|event\S*)\.so.*)*{FRAME}pmix\.so")
-
-
-def crashed_at_the_end(stderr: str) -> bool:
-    """Did MPI crash, not the kernel? All sanitizer reports must be about a library."""
-    reports = REPORT.findall(stderr)
-    its = CRASH in stderr or IN_PMIX.search(stderr) or any(map(OF_PMIX.match, reports))
-    return bool(its) and all(map(OF_A_LIBRARY.match, reports))
+class MpiCrashed(Wrong):
+    """And not the kernel (mpi_end.py)."""
 
 
 def expect(what: str, found: object, right: object) -> None:
@@ -211,8 +196,8 @@ def run(command: list[str], document: Path) -> dict[str, Any]:
         )
     except subprocess.TimeoutExpired as expired:
         raise Wrong(f"no end after {SECONDS} s; stderr: {expired.stderr!r}") from None
-    if crashed_at_the_end(done.stderr):
-        raise CrashedAtTheEnd(done.stderr)
+    if mpi_end.kernel_blames_mpi(done.stderr):
+        raise MpiCrashed(done.stderr)
     if done.returncode or "iokernel: error" in done.stderr or "Sanitizer" in done.stderr:
         raise Wrong(f"exit status {done.returncode}; expected 0; stderr:\n{done.stderr}")
     if not document.exists():
@@ -335,7 +320,7 @@ def one_or_again(
 ) -> None:
     try:
         one(options, case, variant, processes, run)
-    except CrashedAtTheEnd as crash:
+    except MpiCrashed as crash:
         print(f"repeated, because MPI crashed, not the kernel: {crash}", flush=True)
         one(options, case, variant, processes, run)
 

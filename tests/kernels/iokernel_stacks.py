@@ -19,9 +19,9 @@ import run_figures
 
 from iogauge.common.paths import KERNELS
 from iogauge.measure import kernels
-from iogauge.measure.iokernel import execute
+from iogauge.measure.iokernel import Ended, execute
 from site_configs import local
-from tests.ctest.run_case import crashed_at_the_end
+from tests.ctest import mpi_end
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 600  # for one run, on a machine however loaded; a hang is a failure, not a wait
@@ -133,20 +133,22 @@ class Stack:
         `before`: what starts the launcher. `anew`: a folder that is emptied for a second run."""
         command = [*before, *self.launch, "-n", str(processes), str(program or self.iokernel)]
         command += [*words, *(["--json", str(document)] if document else [])]
-        for _ in range(2):
+
+        def once() -> Ended:
             variables = {**self.variables(), **(environment or {})}
-            done = execute(command, variables, seconds=SECONDS, document=document)
-            assert done.status is not None, f"{done.why}: {command}\n{done.stderr}"
-            if not crashed_at_the_end(done.stderr):  # which is not the kernel's
-                break
-            command += ["--overwrite"] * ("--keep" in command and "--overwrite" not in command)
+            return execute(command, variables, seconds=SECONDS, document=document)
+
+        def renew() -> None:
+            command.extend(mpi_end.again(command))
             if anew:
                 shutil.rmtree(anew)
                 anew.mkdir()
+
+        done = mpi_end.twice_at_most(once, lambda one: mpi_end.kernel_blames_mpi(one.stderr), renew)
+        assert done.status is not None, f"{done.why}: {command}\n{done.stderr}"
         if done.document is not None:
             _schema().validate(done.document)
-        status = -1 if done.status is None else done.status
-        return Run(command, status, done.stdout, done.stderr, done.seconds, done.document)
+        return Run(command, done.status, done.stdout, done.stderr, done.seconds, done.document)
 
 
 def check_usage(stack: Stack, words: list[str], holds: list[str], folder: Path) -> None:

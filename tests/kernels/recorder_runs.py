@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from iokernel_stacks import SECONDS, Run, Stack
@@ -13,9 +14,9 @@ from trace_figures import check_traces
 from iogauge.analysis.darshan.convert import short_names
 from iogauge.analysis.darshan.raw import RawProcess, RawRecord, read_folder
 from reframe_tests.framework.recorders import RECORDER
-from tests.ctest.run_case import crashed_at_the_end
+from tests.ctest import mpi_end
 
-SIGNALLED = (-11, -6, 134, 139)  # statuses of a process, and of a launcher, after a crash
+FOLDERS = ("IOGAUGE_TRACE_DIR", "IOGAUGE_TRACE_INCLUDE")
 
 
 def preload(stack: Stack, traces: Path, include: Path, *, dxt: bool = False) -> dict[str, str]:
@@ -23,22 +24,38 @@ def preload(stack: Stack, traces: Path, include: Path, *, dxt: bool = False) -> 
     traces.mkdir(exist_ok=True)
     found = {
         "LD_PRELOAD": str(stack.build / RECORDER),
-        "IOGAUGE_TRACE_DIR": str(traces),
-        "IOGAUGE_TRACE_INCLUDE": str(include),
+        **dict(zip(FOLDERS, map(str, (traces, include)), strict=True)),
     }
     return found | ({"IOGAUGE_TRACE_SEGMENTS": "0"} if dxt else {})
 
 
 def traced(command: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """Only `command` is traced, not what starts it. Traces are whole when a thread of Open MPI's
-    crashes at the end (docs/selftest.md): that is no failure."""
+    """A program without MPI. Only `command` is traced, not what starts it."""
     words = [f"{key}={value}" for key, value in environment.items()]
-    done = subprocess.run(
+    return subprocess.run(
         ["env", *words, *command], capture_output=True, text=True, timeout=SECONDS, check=False
     )
-    if done.returncode in SIGNALLED and crashed_at_the_end(done.stderr):
-        done.returncode = 0
-    return done
+
+
+def launched(
+    stack: Stack, processes: int, command: Sequence[str | Path], variables: dict[str, str],
+    *, folder: Path | None = None,
+) -> subprocess.CompletedProcess[str]:  # fmt: skip
+    """A program of MPI that is not iokernel, such as a test's own, in `folder`. `variables`: of its
+    processes alone. A second run finds the folders that `preload` names as the first did."""
+    start = ["env", *(["-C", str(folder)] if folder else [])]
+    start += [f"{key}={value}" for key, value in variables.items()]
+    words = [*stack.launch, "-n", str(processes), *start, *map(str, command)]
+    folders = [Path(variables[name]) for name in FOLDERS if name in variables]
+
+    def once() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            words, env=stack.environment(), capture_output=True, text=True, timeout=SECONDS,
+            check=False,
+        )  # fmt: skip
+
+    with mpi_end.kept(*folders) as renew:
+        return mpi_end.twice_at_most(once, mpi_end.may_be_of_mpi, renew)
 
 
 def traces_in(folder: Path) -> list[RawProcess]:

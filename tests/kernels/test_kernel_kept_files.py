@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from iokernel_stacks import SECONDS, Run, Stack
 
+from tests.ctest import mpi_end
 from tests.selftest.injector import Plan, preload
 
 IOR = ["ior", "-b", "4k", "-t", "1k"]
@@ -102,9 +103,15 @@ def test_directions_in_any_order(openmpi: Stack, tmp_path: Path) -> None:
     """A run that may only read leaves the file as it is; one that writes what was not to be kept
     leaves none; a contradiction touches nothing."""
 
-    def alone(*command: str) -> subprocess.CompletedProcess[str]:
-        own = openmpi.environment()
-        return subprocess.run(command, capture_output=True, text=True, env=own, timeout=SECONDS)
+    def alone(*words: str) -> subprocess.CompletedProcess[str]:
+        own, command = openmpi.environment(), [*words]
+        return mpi_end.twice_at_most(
+            lambda: subprocess.run(
+                command, capture_output=True, text=True, env=own, timeout=SECONDS
+            ),
+            lambda done: mpi_end.kernel_blames_mpi(done.stderr),
+            lambda: command.extend(mpi_end.again(command)),
+        )
 
     def check(words: tuple[str, ...]) -> None:
         folder = tmp_path / "_".join(words)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from iokernel_stacks import Stack, missing, prepared, stacks
-from recorder_runs import kernel, preload, traced
+from recorder_runs import kernel, launched, preload
 
 from iogauge.analysis.replay import check, plan, schedule, trace, what_if
 from iogauge.analysis.replay.own import COLLECTIVE
@@ -312,10 +312,7 @@ def test_the_programs_own_calls(kind: str, stack: Stack, tmp_path: Path) -> None
     source = Path(__file__).with_name("mpi_dumps.c")
     subprocess.run([f"mpicc.{stack.name}", source, "-o", program], check=True)
     variables = preload(stack, traces, data, dxt=True)
-    words = [f"{key}={value}" for key, value in variables.items()]
-    environment = {k: v for k, v in stack.environment().items() if k.startswith("OMPI_")}
-    start = [*stack.launch, "-n", "2", "env", *words, str(program), str(data), kind, "40", "2"]
-    done = traced(start, environment)
+    done = launched(stack, 2, [program, data, kind, "40", "2"], variables)
     assert done.returncode == 0, done.stderr
     loaded = trace.load(traces)
     assert [(one.level, one.own) for one in loaded.files] == [(trace.TOGETHER, True)] * 2

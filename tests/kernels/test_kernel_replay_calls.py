@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from iokernel_stacks import Stack
-from recorder_runs import kernel, preload, traced, traces_in
+from recorder_runs import kernel, launched, preload, traces_in
 from test_kernel_replay import BOTH, CLOSED, MET, Act, write
 
 from iogauge.analysis.darshan.raw import EVENT, OPEN, WAIT, RawProcess
@@ -36,10 +36,7 @@ def program(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def ran(stack: Stack, program: Path, data: Path, words: str, traces: Path | None = None) -> None:
     variables = preload(stack, traces, data, dxt=True) if traces else {}
-    more = [f"{key}={value}" for key, value in variables.items()]
-    environment = {k: v for k, v in stack.environment().items() if k.startswith("OMPI_")}
-    command = [*stack.launch, "-n", "2", "env", *more, str(program), str(data), *words.split()]
-    done = traced(command, environment)
+    done = launched(stack, 2, [program, data, *words.split()], variables)
     assert done.returncode == 0, done.stderr
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from iokernel_stacks import Stack
-from recorder_runs import kernel, preload, traced
+from recorder_runs import kernel, launched, preload
 
 from iogauge.analysis.blame import races
 from iogauge.analysis.blame.accesses import MPIIO, POSIX, WRITE
@@ -69,10 +69,7 @@ def test_a_program_that_races(
     source = Path(__file__).with_name("mpi_race.c")
     subprocess.run([f"mpicc.{stack.name}", source, "-o", program], check=True)
     variables = preload(stack, traces, data, dxt=True)
-    words = [f"{key}={value}" for key, value in variables.items()]
-    start = ["env", *words, str(program), str(data / "dump.bin"), order]
-    own = {key: value for key, value in stack.environment().items() if key.startswith("OMPI_")}
-    done = traced([*stack.launch, "-n", "2", *start], own)
+    done = launched(stack, 2, [program, data / "dump.bin", order], variables)
     assert done.returncode == 0, done.stderr
     found = find(traces)
     rows = found.traced.accesses

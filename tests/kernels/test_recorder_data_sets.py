@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from iokernel_stacks import Stack, lacking
-from recorder_runs import kernel, preload, python, traced, traces_in
+from recorder_runs import kernel, launched, preload, python, traces_in
 
 from iogauge.analysis.darshan.raw import RawProcess, Slab
 from iogauge.analysis.replay import trace, what_if
@@ -90,9 +90,7 @@ def data_sets(stack: Stack, folder: Path, *, dxt: bool = True) -> list[RawProces
     source = Path(__file__).with_name("mpi_data_sets.c")
     subprocess.run([f"mpicc.{stack.name}", str(source), *hdf5, "-o", str(program)], check=True)
     variables = preload(stack, folder / "traces", data, dxt=dxt)
-    start = ["env", "-C", str(data), *(f"{key}={value}" for key, value in variables.items())]
-    own = {key: value for key, value in stack.environment().items() if key.startswith("OMPI_")}
-    done = traced([*stack.launch, "-n", "2", *start, str(program)], own)
+    done = launched(stack, 2, [program], variables, folder=data)
     assert done.returncode == 0, done.stderr
     assert "HDF5-DIAG" not in done.stderr
     return traces_in(folder / "traces")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from iokernel_stacks import HOWS, MOVING, How, Stack, missing, prepared, stacks
-from recorder_runs import counters, kernel, only, preload, traced, traces_in
+from recorder_runs import counters, kernel, launched, only, preload, traces_in
 
 from iogauge.analysis.darshan.convert import write_log
 from iogauge.analysis.darshan.log import Log, read_log
@@ -18,6 +18,7 @@ from iogauge.analysis.ledger.ledger import make_ledger
 from iogauge.analysis.ledger.phases import OUTSIDE
 from iogauge.analysis.ledger.verdict import HOLES, PADDING, READ_SIEVING, SIEVING, Judgement, judge
 from reframe_tests.framework.recorders import RECORDER
+from tests.ctest import mpi_end
 
 FORMS = {"INDEP": 3, "COLL": 3, "NB": 5, "SPLIT": 3}  # of one direction and kind of count
 GRID = ["s3d", "--grid", "12x10x8"]
@@ -32,18 +33,9 @@ def forms(stack: Stack, folder: Path, *words: str) -> tuple[list[RawProcess], in
     source = Path(__file__).with_name("mpi_forms.c")
     subprocess.run([f"mpicc.{stack.name}", str(source), "-o", str(program)], check=True)
     environment = preload(stack, folder / "traces", data)
-    start = ["env", "-C", str(data), *_words(environment), str(program), *words]
-    done = traced([*stack.launch, "-n", "1", *start], stack_values(stack))
+    done = launched(stack, 1, [program, *words], environment, folder=data)
     found = list((folder / "traces").glob("*.trace"))
     return (traces_in(folder / "traces") if found else []), done.returncode
-
-
-def _words(environment: dict[str, str]) -> list[str]:
-    return [f"{key}={value}" for key, value in environment.items()]
-
-
-def stack_values(stack: Stack) -> dict[str, str]:
-    return {key: value for key, value in stack.environment().items() if key.startswith("OMPI_")}
 
 
 def kinds_of_count(stack: Stack) -> int:
@@ -118,9 +110,8 @@ def test_a_program_that_loads_mpi_later_is_recorded(stack: Stack, tmp_path: Path
     """As Python does with mpi4py: MPI is loaded for that module alone."""
     data = tmp_path / "data"
     data.mkdir()
-    variables = _words(preload(stack, tmp_path / "traces", data, dxt=True))
-    start = ["env", *variables, *loading(stack, tmp_path), str(data / "f")]
-    done = traced([*stack.launch, "-n", "2", *start], stack_values(stack))
+    variables = preload(stack, tmp_path / "traces", data, dxt=True)
+    done = launched(stack, 2, [*loading(stack, tmp_path), data / "f"], variables)
     assert done.returncode == 0 and "iogauge recorder" not in done.stderr, done.stderr
     processes = traces_in(tmp_path / "traces")
     assert [(one.rank, one.processes, one.whole) for one in processes] == [
@@ -143,10 +134,9 @@ def test_the_recorder_of_another_mpi_is_refused(stack: Stack, tmp_path: Path, la
     data.mkdir()
     source.write_text(f"{PLUGIN}\nint main(int n, char **words) {{ return run(words[n - 1]); }}\n")
     subprocess.run([f"mpicc.{stack.name}", str(source), "-o", str(program)], check=True)
-    words = _words(preload(prepared(other.name), tmp_path / "traces", data))
+    variables = preload(prepared(other.name), tmp_path / "traces", data)
     start = loading(stack, tmp_path) if later else [str(program)]
-    command = [*stack.launch, "-n", "1", "env", *words, *start, str(data / "f")]
-    done = traced(command, stack_values(stack))
+    done = launched(stack, 1, [*start, data / "f"], variables)
     assert done.returncode != 0
     assert "which is not this program's MPI; preload the one built for that" in done.stderr
 
@@ -202,10 +192,9 @@ def test_an_mpi_that_is_loaded_and_not_called_is_no_matter(
     data, source, unused = beside_another_mpi(stack, tmp_path)
     program = tmp_path / "program"
     subprocess.run([f"mpicc.{stack.name}", str(source), "-o", str(program), "-ldl"], check=True)
-    words = _words(preload(stack, tmp_path / "traces", data))
+    variables = preload(stack, tmp_path / "traces", data)
     start = loading(stack, tmp_path / "own") if later else [str(program)]
-    command = [*stack.launch, "-n", "1", "env", *words, *start, str(data / "f"), unused]
-    done = traced(command, stack_values(stack))
+    done = launched(stack, 1, [*start, data / "f", unused], variables)
     assert done.returncode == 0 and "iogauge recorder" not in done.stderr, done.stderr
     found = only(traces_in(tmp_path / "traces"), "f", "MPI-IO")
     assert (found["INDEP_WRITES"], found["BYTES_WRITTEN"]) == (1, 7)
@@ -225,6 +214,7 @@ int PMPI_Finalize(void) {
 """
 
 
+@pytest.mark.filterwarnings("ignore:repeated")
 def test_of_a_run_that_crashed_at_the_end_the_second_is_traced(
     stack: Stack, tmp_path: Path
 ) -> None:
@@ -240,6 +230,55 @@ def test_of_a_run_that_crashed_at_the_end_the_second_is_traced(
     more |= {"IOGAUGE_TRACE_DIR": str(tmp_path)}
     run = stack.run(*kept, processes=1, environment=more, document=tmp_path / "kept.json")
     assert once.exists() and run.good(), "the first run's files are in the way of the second"
+
+
+# As a thread of Open MPI does whose component is unloaded: the handler for signals crashes, too.
+JUMPS = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int PMPI_Finalize(void) {
+    int count = open(getenv("COUNT"), O_CREAT | O_WRONLY | O_APPEND, 0600);
+    struct stat now;
+    fstat(count, &now);
+    if (now.st_size < atoi(getenv("CRASHES")) && write(count, "x", 1) == 1) {
+        void *page = mmap(0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        munmap(page, 4096);
+        ((void (*)(void))page)();
+    }
+    return ((int (*)(void))dlsym(RTLD_NEXT, "PMPI_Finalize"))();
+}
+"""
+
+
+@pytest.mark.parametrize("crashes", [1, 3])
+def test_a_program_that_crashed_at_the_end_runs_twice_at_most(
+    openmpi: Stack, tmp_path: Path, crashes: int
+) -> None:
+    names = ("jumps.so", "program", "count", "data")
+    library, program, count, data = (tmp_path / name for name in names)
+    data.mkdir()
+    own = f"{PLUGIN}\nint main(int n, char **words) {{ return run(words[n - 1]); }}\n"
+    compiled = (library, JUMPS, ["cc", "-shared", "-fPIC"]), (program, own, ["mpicc.openmpi"])
+    for made, code, words in compiled:
+        source = made.with_suffix(".c")
+        source.write_text(code)
+        subprocess.run([*words, str(source), "-o", str(made), "-ldl"], check=True)
+    variables = preload(openmpi, tmp_path / "traces", data)
+    variables |= {"LD_PRELOAD": f"{variables['LD_PRELOAD']}:{library}"}
+    variables |= {"COUNT": str(count), "CRASHES": str(crashes)}
+    with pytest.warns(UserWarning, match="repeated, because MPI crashed"):
+        done = launched(openmpi, 1, [program, data / "f"], variables)
+    if crashes == 1:
+        assert done.returncode == 0, done.stderr
+        assert [one.whole for one in traces_in(tmp_path / "traces")] == [True]
+    else:
+        assert done.returncode in mpi_end.SIGNALLED and count.read_text() == "xx", done
+        assert mpi_end.HANDLER in done.stderr and not mpi_end.CALL.search(done.stderr), done
 
 
 def test_a_process_that_never_finalizes_makes_the_log_partial(stack: Stack, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from iokernel_stacks import Stack
-from recorder_runs import preload, traced, traces_in
+from recorder_runs import launched, preload, traces_in
 
 from iogauge.analysis.blame.races import Blame, find
 from iogauge.analysis.darshan.raw import EVENT, FORKED, LOOKED, MESSAGE
@@ -80,10 +80,7 @@ def raced(
     subprocess.run(words, check=True)
     variables = preload(stack, traces, data, dxt=True)
     variables["LD_PRELOAD"] = ":".join([variables["LD_PRELOAD"], *map(str, libraries)])
-    start = ["env", *(f"{name}={value}" for name, value in variables.items()), str(program)]
-    own = {key: value for key, value in stack.environment().items() if key.startswith("OMPI_")}
-    done = traced([*stack.launch, "-n", "3", *start, str(data / "f"), kind], own)
-    # Open MPI may crash in MPI_Finalize (docs/selftest.md): the traces are written before.
+    done = launched(stack, 3, [program, data / "f", kind], variables)
     whole = [one.whole for one in traces_in(traces) if not one.flags & FORKED]
     assert whole == [True] * 3, done.stderr
     return find(traces)

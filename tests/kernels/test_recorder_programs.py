@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from iokernel_stacks import Stack
-from recorder_runs import counters, only, preload, python, traced
+from recorder_runs import counters, launched, only, preload, python, traced
 from test_recorder_data_sets import elements
-from test_recorder_mpi import beside_another_mpi, stack_values
+from test_recorder_mpi import beside_another_mpi
 
 from iogauge.analysis.darshan.raw import FORKED, RawProcess, read_folder
 
@@ -230,9 +230,7 @@ def test_a_call_left_by_a_jump_and_many_files(stack: Stack, tmp_path: Path) -> N
     data.mkdir()
     subprocess.run([f"mpicc.{stack.name}", str(source), "-o", str(program)], check=True)
     variables = preload(stack, tmp_path / "traces", data, dxt=True)
-    words = [f"{key}={value}" for key, value in variables.items()]
-    start = [*stack.launch, "-n", "1", "env", "-C", str(data), *words, str(program)]
-    done = traced(start, stack_values(stack))
+    done = launched(stack, 1, [program], variables, folder=data)
     assert done.returncode == 0, done.stderr
     (process,) = read_folder(tmp_path / "traces")
     assert process.whole
@@ -254,9 +252,8 @@ def test_the_mpi_that_the_linker_takes(stack: Stack, tmp_path: Path) -> None:
     ]
     words = [f"mpicc.{stack.name}", str(source), "-o", str(program), *before]
     subprocess.run(words, check=True)
-    values = [f"{k}={v}" for k, v in preload(stack, tmp_path / "traces", data).items()]
-    start = [*stack.launch, "-n", "1", "env", *values, str(program), str(data / "f"), unused]
-    done = traced(start, stack_values(stack))
+    variables = preload(stack, tmp_path / "traces", data)
+    done = launched(stack, 1, [program, data / "f", unused], variables)
     assert done.returncode == 0 and "iogauge recorder" not in done.stderr, done.stderr
     found = only(read_folder(tmp_path / "traces"), "f", "MPI-IO")
     assert (found["INDEP_WRITES"], found["BYTES_WRITTEN"]) == (1, 7)
@@ -297,9 +294,8 @@ def test_fortran(stack: Stack, tmp_path: Path, module: str) -> None:
     source.write_text(FORTRAN[module])
     data.mkdir()
     subprocess.run([f"mpifort.{stack.name}", str(source), "-o", str(program)], check=True)
-    values = [f"{k}={v}" for k, v in preload(stack, tmp_path / "traces", data, dxt=True).items()]
-    start = [*stack.launch, "-n", "1", "env", "-C", str(data), *values, str(program)]
-    done = traced(start, stack_values(stack))
+    variables = preload(stack, tmp_path / "traces", data, dxt=True)
+    done = launched(stack, 1, [program], variables, folder=data)
     assert done.returncode == 0, done.stderr
     (process,) = read_folder(tmp_path / "traces")
     found = only([process], "file", "MPI-IO")

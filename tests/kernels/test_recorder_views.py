@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from iokernel_stacks import Stack
-from recorder_runs import preload, traced, traces_in
+from recorder_runs import launched, preload, traces_in
 
 from iogauge.analysis.darshan.raw import RawView
 
@@ -44,9 +44,7 @@ def test_the_pieces_of_each_kind_of_view(stack: Stack, tmp_path: Path) -> None:
     source = Path(__file__).with_name("mpi_views.c")
     subprocess.run([f"mpicc.{stack.name}", str(source), "-o", str(program)], check=True)
     variables = preload(stack, tmp_path / "traces", data, dxt=True)
-    words = ["env", "-C", str(data), *(f"{key}={value}" for key, value in variables.items())]
-    own = {key: value for key, value in stack.environment().items() if key.startswith("OMPI_")}
-    done = traced([*stack.launch, "-n", "1", *words, str(program)], own)
+    done = launched(stack, 1, [program], variables, folder=data)
     assert done.returncode == 0, done.stderr
     (process,) = traces_in(tmp_path / "traces")
     for (name, (extent, pieces)), view in zip(VIEWS.items(), process.views, strict=True):

@@ -12,7 +12,7 @@ import pytest
 
 from iogauge.common import user
 from iogauge.common.paths import ROOT
-from tests.reframe_session import LOCAL, Session
+from tests.reframe_session import LOCAL, ran
 
 UID = 4242
 # The same rights under another number.
@@ -25,12 +25,8 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def run(*words: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    environment = {key: value for key, value in os.environ.items() if key not in NAMES}
-    return subprocess.run(
-        [*BECOME, sys.executable, *words], cwd=ROOT, env={**environment, **settings},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+def environment() -> dict[str, str]:
+    return {key: value for key, value in os.environ.items() if key not in NAMES}
 
 
 @pytest.mark.slow
@@ -38,14 +34,15 @@ def test_a_session(tmp_path: Path) -> None:
     """ReFrame's crash and that of Open MPI 4."""
     reframe = str(Path(sys.executable).parent / "reframe")
     one = "S3d.*fs=disk.*call=mpiio:collective"
-    done = run(
-        *(reframe, "-C", str(LOCAL), "-c", str(ROOT / "reframe_tests/benchmarks/s3d.py"), "-R"),
-        *("--system", "local", "-r", "-t", "smoke", "-n", one, "-p", "openmpi", "-S", "repeats=1"),
-        TMPDIR=str(tmp_path),  # Open MPI's folder in it is named after the number
-        IOGAUGE_OUTPUT=str(tmp_path),
-        IOGAUGE_DISK=str(tmp_path / "disk"),
-    )
-    session = Session(done.returncode, done.stdout + done.stderr, tmp_path)
+    command = [*BECOME, sys.executable, reframe, "-C", str(LOCAL), "-R"]
+    command += ["-c", str(ROOT / "reframe_tests/benchmarks/s3d.py"), "--system", "local", "-r"]
+    command += ["-t", "smoke", "-n", one, "-p", "openmpi", "-S", "repeats=1"]
+    variables = environment() | {
+        "TMPDIR": str(tmp_path),  # Open MPI's folder in it is named after the number
+        "IOGAUGE_OUTPUT": str(tmp_path),
+        "IOGAUGE_DISK": str(tmp_path / "disk"),
+    }
+    session = ran(command, ROOT, variables, tmp_path)
     assert session.status == 0, session.text
     (case,) = session.cases
     assert case["result"] == "pass"
@@ -56,7 +53,11 @@ def test_the_name_is_the_number_and_there_is_a_home() -> None:
         "import os; from iogauge.common import user; user.make_known();"
         "print(user.name(), os.environ['LOGNAME'], os.path.isdir(os.environ['HOME']))"
     )
-    assert run("-c", code).stdout == f"{UID} {UID} True\n"
+    done = subprocess.run(
+        [*BECOME, sys.executable, "-c", code], cwd=ROOT, env=environment(),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout == f"{UID} {UID} True\n"
 
 
 def test_who_is_known_keeps_name_and_home(monkeypatch: pytest.MonkeyPatch) -> None:

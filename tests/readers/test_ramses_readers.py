@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 
 from iogauge.common.paths import ROOT
 from iogauge.measure import kernels
+from tests.ctest import mpi_end
 
 PYTHON = ROOT / ".local" / "venv-readers" / "bin" / "python"
 READERS = Path(__file__).with_name("ramses_readers.py")
@@ -34,8 +36,12 @@ def dumps(tmp_path_factory: pytest.TempPathFactory) -> Path:
         words = [pattern, "--values", "physical", "--size", str(SIZE), "--refine", "--keep",
                  "--overwrite"]  # fmt: skip
         words += ["--method", "posix", "--steps", str(DUMPS), "--dir", str(folder)]
-        environment = {**os.environ, **kernels.variables()}
-        subprocess.run([*launch, *words], env=environment, check=True, timeout=180)
+        run = functools.partial(
+            subprocess.run, [*launch, *words], env={**os.environ, **kernels.variables()},
+            capture_output=True, text=True, timeout=600,
+        )  # fmt: skip
+        done = mpi_end.twice_at_most(run, lambda one: mpi_end.kernel_blames_mpi(one.stderr))
+        assert done.returncode == 0, done.stderr
     return folder
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from iogauge.measure import iokernel, kernels
 from reframe_tests.framework.recorders import RECORDER
-from tests.ctest.run_case import crashed_at_the_end
+from tests.ctest import mpi_end
 from tests.selftest.cases import Case, Subject
 from tests.selftest.injector import DATA, Fired, preload, read_fired
 
@@ -38,8 +37,8 @@ class Outcome:
 
     @property
     def ended_badly(self) -> bool:
-        """By a crash that is not the kernel's (run_case.py): it says nothing of the fault."""
-        return crashed_at_the_end(self.said)
+        """By a crash that is not the kernel's (mpi_end.py): it says nothing of the fault."""
+        return mpi_end.kernel_blames_mpi(self.said)
 
     @property
     def errors(self) -> list[str]:
@@ -94,11 +93,9 @@ class Place:
             variables |= self._no_sieving()
         command = subject.command(self.data, *options, variables=variables)
         self.clear()
-        outcome = self._once(command)
-        if outcome.ended_badly:
-            self.clear()
-            outcome = self._once(command)
-        return outcome
+        return mpi_end.twice_at_most(
+            lambda: self._once(command), lambda outcome: outcome.ended_badly, self.clear
+        )
 
     def _no_sieving(self) -> dict[str, str]:
         """A library that reads more than it was asked for may well read it wrong: nobody would know
@@ -113,10 +110,12 @@ class Place:
 
     def run(self, command: list[str]) -> Outcome:
         """Of a program in which nothing goes wrong; in its files, perhaps."""
-        outcome = self._once(command)
-        if outcome.ended_badly:
-            outcome = self._once([*command, *again(command)])
-        return outcome
+        command = [*command]
+        return mpi_end.twice_at_most(
+            lambda: self._once(command),
+            lambda outcome: outcome.ended_badly,
+            lambda: command.extend(mpi_end.again(command)),
+        )
 
     def _once(self, command: list[str]) -> Outcome:
         done = iokernel.execute(command, self.environment, seconds=LIMIT, document=self.document)
@@ -125,11 +124,6 @@ class Place:
             shlex.join(command), done.status, done.stdout + done.stderr, done.stderr,
             done.document, read_fired(self.log), left, done.seconds, done.outlived,
         )  # fmt: skip
-
-
-def again(words: Iterable[str]) -> list[str]:
-    """Options for a run whose first try has left its files."""
-    return ["--overwrite"] * ("--keep" in words)
 
 
 def traced_by(subject: Subject, place: Place) -> dict[str, str]:

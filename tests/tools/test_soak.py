@@ -54,7 +54,7 @@ def test_ctest_runs_a_case_again_that_crashed_in_mpi_finalize(
     crashes: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Once; and any other mistake counts at once."""
-    ends: list[Exception | None] = [soak.run_case.CrashedAtTheEnd("MPI crashed")] * crashes
+    ends: list[Exception | None] = [soak.run_case.MpiCrashed("MPI crashed")] * crashes
     ends += [None, soak.run_case.Wrong("verification.bytes is 7; expected 8")]
 
     def one(*_: Any) -> None:
@@ -70,42 +70,6 @@ def test_ctest_runs_a_case_again_that_crashed_in_mpi_finalize(
     with pytest.raises(soak.run_case.Wrong):
         soak.run_case.one_or_again(nothing, nothing, nothing, 1)
     assert len(ends) == (0 if crashes == 1 else 2)
-
-
-LIBRARY = "SUMMARY: AddressSanitizer: SEGV (/lib/x86_64-linux-gnu/%s+0xbc9f7)"
-OURS = "SUMMARY: AddressSanitizer: heap-use-after-free ../kernels/driver/guard.c:97 in stop"
-OWN_WORDS = """[n1:7] *** Process received signal ***
-[n1:7] Signal: Segmentation fault (11)
-[n1:7] Signal code: Address not mapped (1)
-[n1:7] Failing at address: 0x30
-[n1:7] [ 0] /lib/x86_64-linux-gnu/libc.so.6(+0x3c050)[0x7f3e]
-[n1:7] [ 1] /lib/x86_64-linux-gnu/libc.so.6(pthread_mutex_lock+0x4)[0x7f3e]
-[n1:7] [ 2] %s(+0xbc9f7)[0x7f3e]
-[n1:7] [ 3] /lib/x86_64-linux-gnu/libpmix.so.2(+0xbc9f7)[0x7f3e]
-[n1:7] *** End of error message ***"""
-END = "iokernel: error: process 0 on n1: MPI crashed in MPI_Finalize (AddressSanitizer, within it)"
-
-
-@pytest.mark.parametrize(
-    ("said", "library"),
-    [
-        ([END], True),
-        ([OWN_WORDS % "/usr/lib/libpmix.so.2"], True),
-        ([OWN_WORDS % "./iokernel"], False),
-        ([LIBRARY % "libpmix.so.2"], True),
-        ([LIBRARY % "libmpi.so.40", END], True),
-        ([LIBRARY % "libmpi.so.40"], False),
-        ([OURS, END], False),
-        ([LIBRARY % "libpmix.so.2", OURS], False),
-        (["SUMMARY: AddressSanitizer: SEGV ../kernels/main.c:7 in main", END], False),
-        (["SUMMARY: AddressSanitizer: SEGV (/x/libpmix.so.2/iokernel+0x7)"], False),
-        (["iokernel: error: the library crashed in phase write of method posix"], False),
-        ([], False),
-    ],
-)
-def test_which_crash_is_not_the_kernels(said: list[str], library: bool) -> None:
-    text = "\n".join(["ERROR: AddressSanitizer: SEGV on unknown address", *said, "==7==ABORTING"])
-    assert soak.run_case.crashed_at_the_end(text) == library
 
 
 def test_the_same_seed_draws_the_same_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
