@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "driver/crash.h"
 
+#include <pthread.h>
+#include <setjmp.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
@@ -79,11 +81,36 @@ static bool print_message(const io_world *world, const char *cause, const uintpt
     return write(STDERR_FILENO, m.text, m.length) >= 0;
 }
 
-/* The calls that led here: library, function if known, and the address for addr2line. */
+#ifdef HAS_BACKTRACE
+/* Of this thread. Another one that crashes meanwhile waits for the end. */
+static _Thread_local sigjmp_buf after_backtrace;
+static _Thread_local volatile sig_atomic_t in_backtrace;
+
+static void leave_backtrace(int number) {
+    (void)number;
+    while (!in_backtrace) pause();
+    siglongjmp(after_backtrace, 1);
+}
+#endif
+
+/* The calls that led here: library, function if known, and the address for addr2line. Finding them crashes if
+ * the code that ran has been unloaded. */
 static void print_backtrace(void) {
 #ifdef HAS_BACKTRACE
     void *frames[FRAMES];
-    backtrace_symbols_fd(frames, backtrace(frames, FRAMES), STDERR_FILENO);
+    struct sigaction action = {.sa_handler = leave_backtrace, .sa_flags = SA_NODEFER};
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    for (int i = 0; i < SIGNALS; i++) {
+        sigaction(signals[i].number, &action, NULL);
+        sigaddset(&blocked, signals[i].number);
+    }
+    if (!sigsetjmp(after_backtrace, 0)) {
+        in_backtrace = 1;
+        pthread_sigmask(SIG_UNBLOCK, &blocked, NULL);
+        backtrace_symbols_fd(frames, backtrace(frames, FRAMES), STDERR_FILENO);
+    }
+    in_backtrace = 0;
 #endif
 }
 

@@ -12,17 +12,25 @@ from iokernel_stacks import Run, Stack
 
 IOR = ["ior", "-b", "4k", "-t", "1k"]
 Crash = Callable[..., Run]
+pytestmark = pytest.mark.filterwarnings("ignore:repeated")  # each crash of MPI_Finalize is
+RAISES = "#include <signal.h>\nstatic int crash(void) { return raise(SIGSEGV); }\n"
+JUMPS = """
+#include <sys/mman.h>
+static int crash(void) {
+    void *page = mmap(0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    munmap(page, 4096);
+    return ((int (*)(void))page)();
+}
+"""
 
 
 @pytest.fixture
 def crash(stack: Stack, tmp_path: Path) -> Crash:
     """Runs a command whose calls of an MPI function crash."""
 
-    def run(function: str, *words: str) -> Run:
+    def run(function: str, *words: str, code: str = RAISES) -> Run:
         source, library = tmp_path / "crash.c", tmp_path / "crash.so"
-        source.write_text(
-            f"#include <signal.h>\nint {function}(void) {{ return raise(SIGSEGV); }}\n"
-        )
+        source.write_text(f"{code}int {function}(void) {{ return crash(); }}\n")
         command = ["cc", "-shared", "-fPIC", str(source), "-o", str(library)]
         subprocess.run(command, check=True, capture_output=True)
         place = tmp_path / "data"
@@ -50,3 +58,10 @@ def test_after_a_wrong_command_line(crash: Crash) -> None:
 
 def test_before_a_run(crash: Crash) -> None:
     assert "MPI crashed before the run began (SIGSEGV" in crash("MPI_Testall", *IOR).error(1)
+
+
+def test_in_code_that_is_no_longer_there(crash: Crash) -> None:
+    """As in a library that was unloaded. The calls cannot be listed; the files are removed."""
+    words = ["--method", "mpiio", "--mode", "collective"]
+    line = crash("MPI_File_write_at_all", *IOR, *words, code=JUMPS).error(1)
+    assert "the library crashed in phase write of method mpiio (SIGSEGV at 0x" in line
