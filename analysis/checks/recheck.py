@@ -6,7 +6,7 @@ case.json keeps what the test asked for and what the harness saw of the job; the
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,8 @@ _CLOSE = 1e-9
 def judged_by(expected: Expected, outside: Outside | None, *, traced: bool) -> dict[str, Any]:
     """For case.json: what `judged` needs besides the run's own files."""
     return {
-        "expected": asdict(expected),
-        "outside": asdict(outside) if outside else None,
+        "expected": vars(expected),
+        "outside": vars(outside) if outside else None,
         "traced": traced,
     }
 

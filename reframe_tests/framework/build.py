@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Builds `iokernel` once per stack and job environment; refuses one that mixes stacks."""
 
+import functools
 import os
 import re
 import shlex
@@ -24,6 +25,7 @@ from reframe_tests.machine import spack, stacks
 # with the ABI of MPI 5.0, libmpi_abi.so.1.
 MPI_LIBRARY = re.compile(r"^\s*(libmp(?:i|i_abi|ich)\.so[.\d]*)(?: => (\S+))?", re.MULTILINE)
 
+_listing = functools.cache(json_file.read)  # each case asks
 # Ninja if the stack's modules or the machine have it, else make: only the script knows.
 GENERATOR = ("generator='Unix Makefiles'", "! command -v ninja > /dev/null || generator=Ninja")
 
@@ -147,7 +149,7 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
     def lacks(self, method: str, mode: str) -> str:
         """What the program was built without, if it needs that for the mode and can be asked."""
         listing = Path(self.stagedir) / "list.json"
-        found = json_file.read(listing) if listing.is_file() else {"methods": []}
+        found = _listing(listing) if listing.is_file() else {"methods": []}
         return ", ".join(missing_modes(found, [f"{method}-{mode}"]))
 
     @run_before("compile")

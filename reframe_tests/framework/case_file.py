@@ -46,6 +46,17 @@ UNCHECKED = "it was not yet checked when the session was killed"
 UNCOMPARED = "performance error: the session was killed before it met its reference"
 
 
+@functools.cache
+def session() -> dict[str, Any]:
+    return {
+        "version": rfm.VERSION,
+        "cmdline": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "workdir": str(Path.cwd()),
+        "process": processes.identity(os.getpid()),
+        "order_seed": order.seed(),
+    }
+
+
 def says_why(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
     """A test's sanity function; its reason for a failure is kept in the file."""
 
@@ -104,12 +115,5 @@ class SelfDescribed(rfm.RegressionTestPlugin):
             "fixture": False,
             "ended": time.time(),
         }
-        session = {
-            "version": rfm.VERSION,
-            "cmdline": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
-            "workdir": str(Path.cwd()),
-            "process": processes.identity(os.getpid()),
-            "order_seed": order.seed(),
-        }
-        text = json.dumps({"session": session, "case": case}, default=str)
+        text = json.dumps({"session": session(), "case": case}, default=str)
         write_whole(Path(self.stagedir) / CASE, text + "\n")

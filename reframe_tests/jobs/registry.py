@@ -8,6 +8,7 @@ from typing import Any
 
 from reframe.core import fields, variables
 from reframe.core.backends import register_launcher, register_scheduler
+from reframe.utility import jsonext
 
 from reframe_tests.jobs import collected
 
@@ -26,6 +27,9 @@ def _without_own_alias(warn: Callable[..., None]) -> Callable[..., None]:
 
 for module in (fields, variables):
     module.user_deprecation_warning = _without_own_alias(module.user_deprecation_warning)
+
+# Without line breaks: its indenting encoder, of cases and of the report, takes ten times as long.
+jsonext.dump = lambda data, file, **_: file.write(jsonext.dumps(data))
 
 # (kind, name) -> file that registered it
 _known: dict[tuple[str, str], str] = {}

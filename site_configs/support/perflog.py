@@ -11,15 +11,17 @@ import re
 import time
 from typing import Any
 
-from reframe.core.logging import MultiFileHandler, register_log_handler
+from reframe.core.logging import MultiFileHandler, _xfmt, register_log_handler
 
 # Of the handlers, in a site's `handlers` and `handlers_perflog`.
 LOG, TYPE = "iogauge-log", "iogauge"
-# In the order of a figure's tuple in ReFrame's `perfvalues`.
+# Its name, then in the order of its tuple in ReFrame's `perfvalues`; and what stands for them while
+# the rest of their lines is formatted, once.
 OF_A_FIGURE = tuple(
     f"check_perf_{name}"
-    for name in ("value", "ref", "lower_thres", "upper_thres", "unit", "result")
+    for name in ("var", "value", "ref", "lower_thres", "upper_thres", "unit", "result")
 )
+MARKS = {name: f"\0{name}\0" for name in OF_A_FIGURE}
 # Fields of a record about the test that ReFrame's formatter always asks for.
 ALWAYS = {"check_job_completion_time_unix"}
 
@@ -33,17 +35,27 @@ class LineForEachFigure(MultiFileHandler):
 
     def emit(self, record: Any) -> None:
         """A test that is not a performance check has one line, without a figure."""
-        values = record.check_perfvalues or {}
         small = copy.copy(record)
         for name in [name for name in vars(small) if name.startswith("check_")]:
             if name not in self._wanted:
                 delattr(small, name)
+        small.figures = record.check_perfvalues or {}
         if not record.__rfm_check__.is_performance_check():
+            small.figures = {"": ()}
+        else:
+            vars(small).update(MARKS)
+        if small.figures:
             super().emit(small)
-        for name, figure in values.items():
-            small.check_perf_var = name.split(":")[-1]
-            vars(small).update(zip(OF_A_FIGURE, figure, strict=False))
-            super().emit(small)
+
+    def format(self, record: Any) -> str:
+        lines = []
+        text = super().format(record)
+        for name, figure in record.figures.items():
+            line = text
+            for mark, value in zip(MARKS.values(), (name.split(":")[-1], *figure), strict=False):
+                line = line.replace(mark, _xfmt(value))
+            lines.append(line)
+        return "\n".join(lines)
 
 
 class Lines(logging.FileHandler):
