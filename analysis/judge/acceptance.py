@@ -10,6 +10,7 @@ from typing import Any, Literal
 from iogauge.common.text import counted, three
 
 from ..columns import columns
+from ..session.model import BANDWIDTHS
 from ..statistics import bound_test
 from ..statistics.bound_test import Decision, Limit, Samples
 from ..store import database as store
@@ -20,7 +21,7 @@ from . import compare_runs, overall, references, samples, selection
 from .yaml_file import YamlFile
 
 LEVEL = 0.95
-_OF_PEAK = ("write_bw", "read_bw")
+_OF_PEAK = tuple(BANDWIDTHS.values())
 COLUMNS = columns("check")
 # Only known from a result document, so unknown for a run that left none.
 _OF_RESULT = columns("unknown_without_result")

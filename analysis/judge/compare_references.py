@@ -11,6 +11,7 @@ from iogauge.common import tables
 
 from ..columns import columns
 from ..errors import NothingFoundError
+from ..session.model import PEAK_RATES, unit_of
 from ..session.peaks import Place, Reached
 from ..statistics.interval import of_median
 from ..store import database as store
@@ -23,7 +24,6 @@ from .selection import CASE, condition
 Row = dict[str, Any]
 
 SESSIONS = 200  # judged at once, so that memory does not grow with the store
-RATES = ("series_create_rate", "series_stat_rate", "series_remove_rate")
 PEAK = columns("peak")
 REFERENCE = columns("reference")
 COLUMNS = {"peak": PEAK, "reference": REFERENCE, "published": compare_published.COLUMNS}
@@ -46,7 +46,7 @@ def _places(connection: Any, chosen: Where, times: Sequence[Any]) -> dict[int, P
     behind = ", ".join(f"'{name}'" for name in tables.BEHIND)
     found: dict[int, Place] = defaultdict(Place)
     answer = connection.execute(
-        query("reached", good=store.GOOD, chosen=chosen.sql, behind=behind, rates=RATES),
+        query("reached", good=store.GOOD, chosen=chosen.sql, behind=behind, rates=PEAK_RATES),
         [*times, *chosen.values] * 2,
     )
     while some := answer.fetchmany(10_000):  # of a million
@@ -65,11 +65,11 @@ def _beside_peaks(
     case = ", ".join(f'"{name}"' for name in CASE)
     found = store.rows(
         connection,
-        query("beside_peak", case=case, chosen=chosen.sql, rates=RATES),
+        query("beside_peak", case=case, chosen=chosen.sql, rates=PEAK_RATES),
         chosen.values,
     )
     for row in found:
-        rate = row["quantity"] in RATES
+        rate = row["quantity"] in PEAK_RATES
         judged = [
             (value, peak.value, peak.disturbed(places[place].ceilings.get(run)))
             for place, size, run, value in row.pop("jobs")
@@ -114,7 +114,7 @@ def _share(row: Row, jobs: Sequence[tuple[float, ...]]) -> Row:
         "value": middle,
         "peak": middle / part.value if part else typical,
         "left_out": len(jobs) - len(calm),
-        "unit": "files/s" if row["quantity"] in RATES else "MiB/s",
+        "unit": unit_of(row["quantity"]),
         "efficiency": part and part.value,
         "low": part and part.low,
         "high": part and part.high,

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..columns import columns
 from ..errors import NothingFoundError
+from ..session.model import RATES, USUAL
 from ..statistics import gate, interval
 from ..store import database as store
 from ..store.database import Where
@@ -16,8 +17,6 @@ from .overall import speeds
 from .selection import CASE, Group, Side, case_columns, condition, failed_cases, groups, with_stack
 
 COLUMNS = columns("compare")
-RATES = ("series_create_rate", "series_open_rate")  # of patterns of many small files
-QUANTITIES = ("write_bw", "read_bw", *RATES)
 FOLDED = ("no difference", "undecided", "not slower", "not decided yet")  # shown where asked for
 ORDER = ("failed", "missing", "slower", "faster", *FOLDED)  # what one looks at first
 PATTERN = CASE.index("pattern")
@@ -34,7 +33,7 @@ class Question:
     a: str
     b: str = ""
     by: str = "session"
-    quantities: Sequence[str] = QUANTITIES
+    quantities: Sequence[str] = USUAL
     allowed: float | None = None
     method: gate.Method = "holm"
     fitting: Sequence[str] = ()
@@ -62,9 +61,10 @@ def compare(
     with_mode = question.by == "method" and ":" in question.a + question.b
     columns = case_columns(with_stack(connection, where, sides, [question.by]), with_mode)
     found = groups(connection, where, question.quantities, sides, columns)
-    if question.quantities is QUANTITIES:
-        many = {group.case[PATTERN] for group in found if group.quantity in RATES}
-        found = [of for of in found if of.quantity in RATES or of.case[PATTERN] not in many]
+    if question.quantities is USUAL:
+        rates = RATES.values()
+        many = {group.case[PATTERN] for group in found if group.quantity in rates}
+        found = [of for of in found if of.quantity in rates or of.case[PATTERN] not in many]
     both = pairs(found)
     if not both:
         hint = "; give modes too, such as mpiio:collective" if question.by == "method" else ""

@@ -13,6 +13,7 @@ from iogauge.common.text import percent
 
 from ..columns import columns
 from ..errors import NothingFoundError
+from ..session.model import BANDWIDTHS, RATES, unit_of
 from ..statistics import interval
 from ..store import database as store
 from . import compare_runs
@@ -22,8 +23,7 @@ from .compare_runs import Question
 Row = dict[str, Any]
 
 FAR_BELOW = 0.5  # of the peak
-CREATED = "series_create_rate"
-UNITS = {"write_bw": "MiB/s", CREATED: "files/s"}
+CREATED, WRITTEN = RATES["write"], BANDWIDTHS["write"]
 NAMED = 3
 
 
@@ -57,15 +57,15 @@ def places(connection: Any, where: store.Where, default: str) -> list[Place]:
     """Of each pattern and file system of the runs that `where` lets pass."""
     patterns = store.rows(
         connection,
-        f"""SELECT pattern, if(bool_or(quantity = '{CREATED}'), '{CREATED}', 'write_bw') AS quantity
-        FROM records
+        f"""SELECT pattern, if(bool_or(quantity = '{CREATED}'), '{CREATED}', '{WRITTEN}')
+            AS quantity FROM records
         WHERE {where.sql} AND verdict = 'verified' AND NOT is_peak GROUP BY 1 ORDER BY 1""",
         where.values,
     )
     found = []
     for row in patterns:
         groups = candidates(connection, where.key("pattern", [row["pattern"]]), row["quantity"])
-        unit = UNITS[row["quantity"]]
+        unit = unit_of(row["quantity"])
         found += [place(row["pattern"], key[0], unit, of, default) for key, of in groups.items()]
     return found
 
@@ -126,7 +126,7 @@ def _of_kinds(found: Sequence[Place]) -> str:
 def ceilings(rows: Sequence[Row], found: Sequence[Place]) -> list[tuple[Place, Row]]:
     """The fastest calls with their jobs' shares of the peak; none (None) if half of the jobs were
     disturbed. `rows`: of compare_references.PEAK."""
-    known = {tuple(row[k] for k in _WAY): row for row in rows if row["quantity"] == "write_bw"}
+    known = {tuple(row[k] for k in _WAY): row for row in rows if row["quantity"] == WRITTEN}
     keys = [(one, (one.pattern, *(one.best[k] for k in _WAY[1:]))) for one in found]
     return [(place, _share(place, known[key])) for place, key in keys if key in known]
 

@@ -12,11 +12,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..session.model import RATES, USUAL
 from ..statistics import change_points, interval
 from ..store import database as store
 from ..store.baselines import Baseline
 from ..store.queries import query
-from .compare_runs import QUANTITIES, RATES
 
 # Identifies a history. Hints are left out: a change of hints is something to find.
 KEY = ("system", "partition", "fs", "stack", "case", "processes", "quantity")
@@ -138,7 +138,7 @@ def find(
     connection: Any,
     where: store.Where,
     given: Sequence[Baseline] = (),
-    quantities: Sequence[str] = QUANTITIES,
+    quantities: Sequence[str] = USUAL,
     smallest: float = change_points.SMALLEST,
 ) -> list[History]:
     found = _load(connection, where, given, quantities)
@@ -174,9 +174,9 @@ def _load(
     conditions = [one.condition() for one in given]
     own = "".join(f", bool_or({sql}) AS b{i}" for i, (sql, _) in enumerate(conditions))
     about = ", ".join(f"any_value({name}) AS {name}" for name in ABOUT)
-    rate = f"quantity IN {RATES}"  # of many small files
+    rate = f"quantity IN {tuple(RATES.values())}"  # of many small files
     every = f"QUALIFY {rate} OR NOT bool_or({rate}) OVER (PARTITION BY any_value(pattern))"
-    files = every if quantities is QUANTITIES else ""
+    files = every if quantities is USUAL else ""
     cases = store.rows(
         connection,
         f"""SELECT hash({columns}) AS id, {columns}, {about}{own}

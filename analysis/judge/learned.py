@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..session.model import BANDWIDTHS, unit_of
 from ..statistics.interval import effective, shared_correlations
 from ..statistics.prediction import MIN_NIGHTS, bounds, is_enough
 from ..store import database as store
@@ -17,7 +18,7 @@ from .references import CASE
 
 FALSE_FAILURES = 0.05  # fraction of nights in which any reference fails without cause
 MOST = 0.001  # for one reference, however few there are
-QUANTITIES = {"write_bw": "MiB/s", "read_bw": "MiB/s"}
+QUANTITIES = tuple(BANDWIDTHS.values())
 
 Row = dict[str, Any]
 
@@ -68,7 +69,7 @@ def learn(connection: Any, where: store.Where, name: str, false_failures: float)
         if not is_enough(nights, r):
             refused.append(row)
             continue
-        learned.append({**row, "nights": nights, "r": r, "unit": QUANTITIES[row["quantity"]]})
+        learned.append({**row, "nights": nights, "r": r, "unit": unit_of(row["quantity"])})
         sessions.update(of["number"].tolist())
     known = connection.execute(
         f"SELECT DISTINCT hash(session), session, CAST(started AS DATE) AS day {chosen} "

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from iogauge.common.text import counted, ratio, three
 
+from ..session.model import USUAL
 from ..statistics import gate
 from ..statistics.interval import LEVEL, PAIRS, Interval
 from . import samples
@@ -15,12 +16,8 @@ from .selection import CASE, Group
 
 FS = CASE.index("fs")
 MOST_SESSIONS = PAIRS - 1  # with fewer sessions, the answer is about them only
-ABOUT = {
-    "write_bw": "writes to {}",
-    "read_bw": "reads from {}",
-    "series_create_rate": "files created on {}",
-    "series_open_rate": "files opened on {}",
-}
+_WORDS = ("writes to {}", "reads from {}", "files created on {}", "files opened on {}")
+ABOUT = dict(zip(USUAL, _WORDS, strict=True))
 Pair = tuple[Group, Group]
 
 

@@ -13,6 +13,7 @@ from rich.table import Table as Grid
 from iogauge.common.text import ratio
 
 from ..columns import columns
+from ..session.model import SHORT
 from . import screen
 from .words import value_text
 
@@ -191,7 +192,9 @@ def _grid(rows: Rows, columns: Sequence[str], widths: Sequence[int]) -> Grid:
 
 
 def _title(name: str) -> str:
-    return name.replace("mib_s", "MiB/s").replace("files_s", "files/s").replace("_", " ")
+    for short, unit in SHORT.items():
+        name = name.replace(short, unit)
+    return name.replace("_", " ")
 
 
 def _is_number(rows: Rows, name: str) -> bool:

@@ -18,7 +18,7 @@ from ..columns import columns
 from ..judge.advice import DEFAULT
 from ..judge.history import KEY, History
 from ..judge.share_of_peak import SOME_JOBS, why_above
-from ..session.model import CEILINGS, DIRECTIONS
+from ..session.model import CEILINGS, DIRECTIONS, SHORT
 from ..session.rows import Row, Table
 from ..store import run_files as traced
 from . import answers as first_screen
@@ -39,8 +39,8 @@ from .words import (
 
 
 class Reasons:
-    """Called with a row of compare_with.PEAK: the reason, empty for 100 % or less. `root`: what the
-    store's paths are relative to."""
+    """Called with a row of compare_references.PEAK: why it is above 100 %, or nothing. `root`: what
+    the store's paths are relative to."""
 
     def __init__(self, table: Table, root: Path) -> None:
         self._root = root
@@ -104,7 +104,7 @@ OVERVIEW = {
     **{f"{way}_{name}": head.format(way) for way in DIRECTIONS for name, head in _OF_BOTH.items()},
     "files": "files",
 }
-_TITLES = {"mib_s": "MiB/s", "fs": "file system"}
+_TITLES = {**SHORT, "fs": "file system"}
 LONG = columns("long")
 NARROW = ("variant", "hints", "parameters")  # may be folded
 COUNTED = ("bytes", "calls", "processes")

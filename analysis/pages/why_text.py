@@ -12,11 +12,11 @@ from iogauge.common.text import percent, three
 from ..judge.bottleneck import LEAST, Cause, Facts
 from ..judge.remedies import Run, remedy
 from ..ledger.calls import QUANTILES
+from ..session.model import RATES
 from ..session.peaks import too_short
 from . import screen
 from .screen import shown
 
-RATES = {"write": "create_rate", "read": "open_rate"}  # of many small files
 Found = Sequence[tuple[Facts, Sequence[Cause]]]
 
 
@@ -53,7 +53,7 @@ def show(place: Run, document: dict[str, Any], found: Found, note: str) -> None:
 
 def heading(one: Facts) -> str:
     """`write: 43.1 MiB/s, 5 % of the peak; create 38 %, write 22 %, close 40 %`."""
-    rate = one.document.get("summary", {}).get(RATES[one.direction])
+    rate = one.document.get("summary", {}).get(RATES[one.direction].removeprefix("series_"))
     speed = f"{three(rate)} files/s" if rate else f"{three(one.bandwidth)} MiB/s"
     ceiling = f", {percent(one.of_ceiling)} of the peak" if one.of_ceiling is not None else ""
     phases = ", ".join(f"{name} {percent(one.part(name))}" for name in one.phases)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The typed rows that everything after the loader uses: nothing here knows ReFrame or documents."""
 
+import functools
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -14,6 +15,27 @@ DIRECTIONS: tuple[Direction, ...] = ("write", "read")
 OPERATIONS = ("create", "readdir", "stat", "open", "remove")  # operations on many small files
 CEILINGS: tuple[Ceiling, ...] = ("fpp", "shared")
 LATENCY = ("p50", "p99", "max")  # seconds of single calls, as `write_p99`
+
+# The names of what is measured, as the store has them: bandwidths, and what patterns of many small
+# files have instead; those that a peak test of small files has too.
+BANDWIDTHS: dict[Direction, str] = {"write": "write_bw", "read": "read_bw"}
+RATES: dict[Direction, str] = {"write": "series_create_rate", "read": "series_open_rate"}
+PEAK_RATES = ("series_create_rate", "series_stat_rate", "series_remove_rate")
+USUAL = (*BANDWIDTHS.values(), *RATES.values())  # unless a user names others
+SHORT = {"mib_s": "MiB/s", "files_s": "files/s"}  # units in the names of columns
+_UNITS = {
+    "MiB/s": {"bw", "ceiling"},
+    "1/s": {"ceilings"},  # of small accesses, and of small files
+    "files/s": {"rate"},
+    "s": {"phase", "stretch", "seconds", "busy", "blocked", *LATENCY},
+    "bytes": {"bytes", "payload", "overhead", "peak", "limit"},
+}
+
+
+@functools.cache
+def unit_of(quantity: str) -> str:
+    words = set(quantity.split("_"))
+    return next((unit for unit, of in _UNITS.items() if words & of), "1")
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import tempfile
@@ -17,7 +16,7 @@ from iogauge.common.text import folder_name
 from ..columns import columns
 from ..errors import StoreError, reraised
 from ..session.loader import load_session
-from ..session.model import CEILINGS, DIRECTIONS, LATENCY, Run, Session
+from ..session.model import BANDWIDTHS, CEILINGS, DIRECTIONS, Run, Session, unit_of
 from . import database as store
 from . import files, months
 from . import run_files as traced
@@ -122,7 +121,7 @@ def _values(one: Run) -> Iterator[tuple[str, str, int | None, float]]:
         yield "file_bytes", unit_of("file_bytes"), None, float(one.result.file_bytes)
     for sample in one.samples:
         known: dict[str, float | None] = {
-            f"{direction}_bw": sample.bandwidth(direction) for direction in DIRECTIONS
+            name: sample.bandwidth(direction) for direction, name in BANDWIDTHS.items()
         }
         for ceiling in CEILINGS:
             for direction in DIRECTIONS:
@@ -133,21 +132,6 @@ def _values(one: Run) -> Iterator[tuple[str, str, int | None, float]]:
                 yield name, unit_of(name), sample.repeat, value
     for name, value in traced.numbers(one.folder).items():
         yield name, unit_of(name), None, value
-
-
-@functools.cache
-def unit_of(quantity: str) -> str:
-    words = set(quantity.split("_"))
-    return next((unit for unit, of in _UNITS.items() if words & of), "1")
-
-
-_UNITS = {
-    "MiB/s": {"bw", "ceiling"},
-    "1/s": {"ceilings"},  # of small accesses, and of small files
-    "files/s": {"rate"},
-    "s": {"phase", "stretch", "seconds", "busy", "blocked", *LATENCY},
-    "bytes": {"bytes", "payload", "overhead", "peak", "limit"},
-}
 
 
 def _put(

@@ -8,6 +8,7 @@ from typing import Any
 from iogauge.analysis.columns import columns
 from iogauge.analysis.errors import EXIT_OK, NothingFoundError
 from iogauge.analysis.judge import advice
+from iogauge.analysis.session.model import BANDWIDTHS, RATES, SHORT
 from iogauge.analysis.session.peaks import too_short
 from iogauge.common import tables
 from iogauge.common.files import write_whole
@@ -16,8 +17,6 @@ from iogauge.common.text import ratio, three
 from . import formats, options
 
 COLUMNS = columns("advise")
-RATES = {"write": "series_create_rate", "read": "series_open_rate"}  # of many small files
-UNITS = {"mib_s": "MiB/s", "files_s": "files/s"}
 TOP = 5
 
 Row = dict[str, Any]
@@ -45,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         where = where.key("method", tables.methods_of_kind(args.kind))
     found, unit = advice.candidates(connection, where, RATES[args.direction]), "files_s"
     if not found:
-        found, unit = advice.candidates(connection, where, f"{args.direction}_bw"), "mib_s"
+        found, unit = advice.candidates(connection, where, BANDWIDTHS[args.direction]), "mib_s"
     if not found:
         what = f"verified {args.direction}s of pattern {args.pattern} on {args.system}"
         raise NothingFoundError(f"the store has no {what}")
@@ -76,7 +75,7 @@ def _in_words(row: Row, args: argparse.Namespace, unit: str) -> str:
         gain = f", {value} times {args.default} on the same stack ({ends})"
     text = (
         f"{row['fs']}, {row['scale']}, {row['processes']} processes: {row['call']} on "
-        f"{row['stack']}{variant}{hints}: {row[unit]:.0f} {UNITS[unit]}{interval}{gain}"
+        f"{row['stack']}{variant}{hints}: {row[unit]:.0f} {SHORT[unit]}{interval}{gain}"
     )
     return "; ".join(filter(None, (text, too_short(row["shortest"]))))
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from iogauge.analysis.errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK, UsageError
 from iogauge.analysis.judge.selection import WAYS, interrupted
+from iogauge.analysis.session.model import USUAL
 from iogauge.analysis.store import keys
 from iogauge.common import progress
 from iogauge.common.text import counted
@@ -75,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         args.a,
         args.b,
         args.by,
-        args.quantity or compare_runs.QUANTITIES,
+        args.quantity or USUAL,
         args.fail_slower,
         args.correct,
         args.where,

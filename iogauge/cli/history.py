@@ -4,6 +4,7 @@
 import argparse
 
 from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, NothingFoundError
+from iogauge.analysis.session.model import USUAL
 from iogauge.analysis.store import baselines
 from iogauge.analysis.store import database as store
 
@@ -24,13 +25,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from iogauge.analysis.judge import compare_runs, history  # here: numpy is slow to load
+    from iogauge.analysis.judge import history  # here: numpy is slow to load
     from iogauge.analysis.pages import history_table
 
     connection = options.connect(args)
     where = options.where(args, connection)
     given = baselines.load(options.store_of(args))
-    quantities = args.quantity or compare_runs.QUANTITIES
+    quantities = args.quantity or USUAL
     found = history.find(connection, where, given, quantities, args.smallest)
     if not found:
         raise NothingFoundError(f"no run{store.fitting(args.where)}")

@@ -103,6 +103,7 @@ class CgnsStructured(IoBenchmark):
     call = axis(ZONE_CALLS)
     scales: Mapping[str, Grid] = ZONES
     scale = axis(ZONES)
+    quick: Mapping[str, str] | None = {"call": "cgns:independent"}
 
     @property
     def grid(self) -> Grid:
@@ -114,9 +115,6 @@ class CgnsStructured(IoBenchmark):
     def payload_bytes(self) -> int:
         return self.grid.vertices * COORDINATES * 4 * self.clients * self.dumps
 
-    def is_quick(self) -> bool:
-        return bool(self.call == "cgns:independent")
-
 
 @benchmark
 class CgnsBlock(CgnsStructured):
@@ -125,6 +123,7 @@ class CgnsBlock(CgnsStructured):
     descr = "CGNS, one structured block"
     scales = BLOCKS
     scale = axis(BLOCKS)
+    quick: Mapping[str, str] | None = None
 
     @property
     def grid(self) -> Grid:
@@ -139,9 +138,6 @@ class CgnsBlock(CgnsStructured):
 
     def call_bytes(self) -> int:
         return self.share_of_a_dump() // (COORDINATES if self.grid.by_coordinate else 1)
-
-    def is_quick(self) -> bool:
-        return False
 
 
 @benchmark
@@ -179,6 +175,7 @@ class CgnsUnstructured(IoBenchmark):
     call = axis(CALLS)
     scales = MESHES
     scale = axis(MESHES)
+    quick = {"call": "cgns:collective"}
 
     def elements(self) -> int:
         mesh = MESHES[self.scale]
@@ -195,9 +192,6 @@ class CgnsUnstructured(IoBenchmark):
         """Three coordinates or three fields of a process's nodes."""
         most = -(-self.elements() // self.clients)
         return most * NODES_PER_ELEMENT * ARRAYS_OF_CALL * BYTES_PER_VALUE
-
-    def is_quick(self) -> bool:
-        return bool(self.call == "cgns:collective")
 
 
 # Small zones: the smoke scale's, at more processes than a laptop has for `paper`.

@@ -29,21 +29,21 @@ PAGE = 4096
 class Scale(scales.Scale):
     """`memory`: bytes that buffer; 0: the node's own. `group`: the run is put in a control group
     with so many. `smallest`: the smallest size as a fraction of it, in pieces of which all others
-    are written. `steps`: of equal width from half of it to all, if doubling is too coarse to locate
+    are written. `cuts`: of equal width from half of it to all, if doubling is too coarse to locate
     the cliff. `arrays`: how many make up each size; 0: arrays of the smallest size."""
 
     memory: int
     group: bool = False
     smallest: float = 1 / 16
     doublings: int = 6
-    steps: int = 0
+    cuts: int = 0
     arrays: int = 0
 
     @property
     def sizes(self) -> list[int]:
         half = round(1 / self.smallest / 2)
-        steps = {half + half * step // self.steps for step in range(self.steps)}
-        return sorted({2**k for k in range(self.doublings + 1)} | steps)
+        cuts = {half + half * cut // self.cuts for cut in range(self.cuts)}
+        return sorted({2**k for k in range(self.doublings + 1)} | cuts)
 
 
 SCALES = {
@@ -53,7 +53,7 @@ SCALES = {
     # PAIO's PVFS-1: the memory is the storage node's 2 GB. A cliff at 67.5 % of it is between the
     # steps of 62.5 % and 68.75 %.
     # It wrote 20 arrays, whatever the size.
-    "paper": Scale(2 * GIB, smallest=1 / 32, steps=8, arrays=20, bandwidth=50),
+    "paper": Scale(2 * GIB, smallest=1 / 32, cuts=8, arrays=20, bandwidth=50),
 }
 
 

@@ -19,7 +19,6 @@ BYTES_PER_FILE = 24
 
 # The 2011 curves' numbers of files.
 SERIES = [10**n for n in range(6)]
-QUICK = ("posix", "1000")
 
 # What a time limit allows for creating, looking up, reading and removing a file, one after the
 # other.
@@ -84,13 +83,11 @@ class Metadata(SmallFiles):
     descr = "many small files"
     scale = axis(SCALES)
     files = axis(map(str, SERIES))
+    quick = {"call": "posix", "files": "1000"}
 
     @classmethod
     def makes_sense(cls, given: Mapping[str, Any]) -> bool:
         return int(given["files"]) <= SCALES[given["scale"]].most
-
-    def is_quick(self) -> bool:
-        return (self.call, self.files) == QUICK
 
     def scale_processes(self) -> int | None:
         """Unless the user says how many."""

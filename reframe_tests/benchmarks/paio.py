@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """PAIO (NASA-GSFC): fields of a weather model written by I/O processes while it continues."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -19,7 +20,6 @@ class Scale(scales.Scale):
 
     grid: tuple[int, int, int]
     arrays: int
-    steps: int = 1
 
     @property
     def bytes(self) -> int:
@@ -48,6 +48,7 @@ class PaioBenchmark(IoBenchmark):
     """The common base. `-S Paio.compute_seconds=T`: computing after each dump."""
 
     pattern = "weather"
+    quick: Mapping[str, str] | None = None
     scales = SCALES
     scale = axis(SCALES)
     call = axis(["ioserver:posix"])
@@ -55,9 +56,6 @@ class PaioBenchmark(IoBenchmark):
     queue = axis(["above"])
     send = axis(["zero-copy"])
     compute_seconds = variable(float, value=0.0, loggable=True)
-
-    def scale_steps(self) -> int:
-        return SCALES[self.scale].steps
 
     @property
     def dump(self) -> Scale:
@@ -68,9 +66,6 @@ class PaioBenchmark(IoBenchmark):
 
     def servers(self) -> int:
         return int(self.io_processes)
-
-    def is_quick(self) -> bool:
-        return False
 
     def queue_limit(self) -> int:
         """The least that the kernel takes is 4 KiB."""
@@ -112,9 +107,7 @@ class Paio(PaioBenchmark):
     descr = "PAIO, reserved I/O processes"
     call = axis(calls.SERVED)
     queue = axis(QUEUES)
-
-    def is_quick(self) -> bool:
-        return (self.call, self.queue) == (calls.SERVED[0], "above")
+    quick = {"call": calls.SERVED[0], "queue": "above"}
 
 
 @benchmark

@@ -68,6 +68,7 @@ class RamsesBenchmark(IoBenchmark):
     contents = axis(["amr", "hydro"])
     family = ("ramses",)
     packs = True
+    quick: Mapping[str, str] | None = None
     scales = SCALES
     scale = axis(SCALES)
     # `physical`: a tree and a blast wave that RAMSES's readers can read (docs/iokernel.md).
@@ -108,9 +109,6 @@ class RamsesBenchmark(IoBenchmark):
     def slower(self, direction: str) -> float:
         return SLOWER
 
-    def is_quick(self) -> bool:
-        return False
-
 
 @benchmark
 class RamsesOwnFiles(RamsesBenchmark):
@@ -121,6 +119,7 @@ class RamsesOwnFiles(RamsesBenchmark):
 
     descr = "RAMSES, a file for each process"
     call = axis(OWN_FILES)
+    quick = {"contents": "hydro", "call": "posix"}
     io_group = variable(int, value=0, loggable=True)
     io_processes = variable(int, value=1, loggable=True)
     local_dir = variable(str, value="", loggable=True)
@@ -140,9 +139,6 @@ class RamsesOwnFiles(RamsesBenchmark):
     def buffer_must_be_whole(self) -> bool:
         return bool(self.io_group) or super().buffer_must_be_whole()
 
-    def is_quick(self) -> bool:
-        return (self.contents, self.call) == ("hydro", "posix")
-
 
 @benchmark
 class RamsesShared(RamsesBenchmark):
@@ -152,6 +148,7 @@ class RamsesShared(RamsesBenchmark):
     descr = "RAMSES, one shared file"
     layout = axis(["level-major", "process-major"])
     call = axis(calls.names(without=OWN_FILES))
+    quick = {"contents": "hydro", "layout": "level-major", "call": "mpiio:collective"}
     merge_levels = variable(bool, value=False, loggable=True)
 
     def merges_levels(self) -> bool:
@@ -160,10 +157,6 @@ class RamsesShared(RamsesBenchmark):
     def pattern_options(self) -> list[str]:
         merge = ["--merge-levels"] if self.merges_levels() else []
         return [*super().pattern_options(), f"--layout {self.layout}", *merge]
-
-    def is_quick(self) -> bool:
-        asked = (self.contents, self.layout, self.call)
-        return asked == ("hydro", "level-major", "mpiio:collective")
 
 
 @benchmark

@@ -20,7 +20,6 @@ class Scale(scales.Scale):
     grid: tuple[int, int, int]
     per_process: bool = False
     split: tuple[int, int, int] | None = None
-    steps: int = 1
 
 
 SCALES = {
@@ -60,9 +59,6 @@ class S3d(IoBenchmark):
     def scale_processes(self) -> int | None:
         grid = SCALES[self.scale].split
         return grid and grid[0] * grid[1] * grid[2]
-
-    def scale_steps(self) -> int:
-        return SCALES[self.scale].steps
 
     def own_hints(self) -> dict[str, str]:
         """Another MPI-IO than ROMIO does not know them."""

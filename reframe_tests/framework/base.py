@@ -95,6 +95,8 @@ class IoBenchmark(
     family: tuple[str, ...] = ()
     # The tag of a test that is not in the suites `modes` and `quick`.
     apart = ""
+    # The parameters of its case in the suite `quick`; empty: each quick call's; None: no case.
+    quick: Mapping[str, str] | None = {}
     # Features that it asks of a stack besides the call's: `+romio`.
     features = ""
     sourcesdir = None
@@ -110,11 +112,13 @@ class IoBenchmark(
         return self.the_scale.processes
 
     def scale_steps(self) -> int:
-        return 1
+        return self.the_scale.steps
 
     def is_quick(self) -> bool:
         """Part of the suite that `iogauge run` runs, at QUICK_SCALE."""
-        return self.the_call.quick
+        if not self.quick:
+            return self.quick is not None and self.the_call.quick
+        return all(getattr(self, name) == value for name, value in self.quick.items())
 
     def servers(self) -> int:
         return self.the_call.servers

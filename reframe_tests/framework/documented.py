@@ -30,6 +30,7 @@ class OverProcesses:
 
     processes: str
     only_documented = True
+    quick: Mapping[str, str] | None = None
 
     @property
     def point(self) -> Point:
@@ -37,9 +38,6 @@ class OverProcesses:
 
     def scale_processes(self) -> int | None:
         return self.point.processes
-
-    def is_quick(self) -> bool:
-        return False
 
 
 class Documented(rfm.RegressionTestPlugin):

@@ -16,11 +16,12 @@ class Scale:
     """`bandwidth`: MB/s (10^6 bytes) assumed for time limits if the site file gives no expectation:
     what a slow file system gives a job of this size. `buffer`: iokernel's `--buffer` at this size,
     if a process's data is too large to hold in memory. `processes`: that it is defined for, without
-    those that a method keeps for itself; None: any."""
+    those that a method keeps for itself; None: any. `steps`: dumps."""
 
     bandwidth: float = 50.0
     buffer: str = ""
     processes: int | None = None
+    steps: int = 1
 
 
 def near_cubic(processes: int) -> tuple[int, int, int]:

@@ -191,6 +191,14 @@ def of_extras(more: dict[str, Any]) -> dict[str, Any]:
     return {key: more.pop(key) for key in list(more) if key in known}
 
 
+def environ(
+    name: str, compiler: str, features: list[str], extras: dict[str, Any], **more: Any
+) -> dict[str, Any]:
+    """A stack for ReFrame. `more`: other keys of an environ."""
+    names = {"name": name, "cc": compiler, "cxx": "", "ftn": ""}
+    return {**names, "features": ["mpi", "mpiio", *features], "extras": extras, **more}
+
+
 def stack(
     name: str,
     compiler: str,
@@ -220,15 +228,7 @@ def stack(
     if loads and modules_init:
         loads.insert(0, f"[[ $(type -t module) ]] || . {shlex.quote(modules_init)}")
     more["prepare_cmds"] = [*loads, *more.get("prepare_cmds", [])]
-    return {
-        "name": name,
-        "cc": compiler,
-        "cxx": "",
-        "ftn": "",
-        "features": ["mpi", "mpiio", *features],
-        "extras": extras,
-        **more,
-    }
+    return environ(name, compiler, features, extras, **more)
 
 
 def spack_stack(
@@ -246,15 +246,7 @@ def spack_stack(
         extras["launcher_options"] = launcher
     activate = f". {shlex.quote(str(spack.activation_file(variant)))}"
     more["prepare_cmds"] = [*more.get("prepare_cmds", []), activate]
-    return {
-        "name": name or variant.replace("/", "-"),
-        "cc": "mpicc",
-        "cxx": "",
-        "ftn": "",
-        "features": ["mpi", "mpiio", *features],
-        "extras": extras,
-        **more,
-    }
+    return environ(name or variant.replace("/", "-"), "mpicc", features, extras, **more)
 
 
 def site(systems: list[dict[str, Any]], environments: list[dict[str, Any]]) -> dict[str, Any]:

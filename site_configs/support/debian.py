@@ -148,22 +148,16 @@ def entry(
     is_mpich = mpi == "mpich"
     as_root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
     options = [] if is_mpich else ["--oversubscribe", "--bind-to none", *as_root]
-    return {
-        "name": name,
-        "cc": compiler,
-        "cxx": "",
-        "ftn": "",
-        "features": ["mpi", "mpiio", *features],
-        "env_vars": [] if is_mpich else OPENMPI_VARIABLES,
-        "extras": {
-            "mpi_library": library,
-            "launcher": {"command": launcher, "options": options},
-            "cmake": cmake or {"mpi": [f"-DCMAKE_C_COMPILER={compiler}"]},
-            "max_processes": LIMITS[mpi],
-            "needs": needs,
-            **extras,
-        },
+    all_extras = {
+        "mpi_library": library,
+        "launcher": {"command": launcher, "options": options},
+        "cmake": cmake or {"mpi": [f"-DCMAKE_C_COMPILER={compiler}"]},
+        "max_processes": LIMITS[mpi],
+        "needs": needs,
+        **extras,
     }
+    variables = [] if is_mpich else OPENMPI_VARIABLES
+    return common.environ(name, compiler, features, all_extras, env_vars=variables)
 
 
 def with_extras(environ: dict[str, Any], **extras: Any) -> dict[str, Any]:
