@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from operator import attrgetter
 from statistics import median
 from typing import Literal
 
@@ -232,20 +233,7 @@ def _order(run: Run) -> tuple[object, ...]:
 
 def _labels(runs: Iterable[Run]) -> list[str]:
     """For each run, the parameters that distinguish it from others of its kind, or nothing."""
-    keys = [
-        (
-            r.is_peak,
-            r.pattern,
-            r.scale,
-            r.method,
-            r.mode,
-            r.system,
-            r.partition,
-            r.fs,
-            r.stack,
-            r.status == "skipped",
-        )
-        for r in runs
-    ]
+    names = ["is_peak", "pattern", "scale", "method", "mode", "system", "partition", "fs", "stack"]
+    keys = [(*attrgetter(*names)(run), run.status == "skipped") for run in runs]
     count = Counter(keys)
     return [run.variant if count[key] > 1 else "" for run, key in zip(runs, keys, strict=True)]

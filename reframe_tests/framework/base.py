@@ -49,9 +49,7 @@ class IoBenchmark(
     """A pattern, run by `iokernel` (or by a program whose results are made the same document).
 
     docs/add-a-test.md says what a child must define; it may replace the methods of framework/hinted
-    and machine/fits too. It gets all the rest: the parameter `fs`, the built kernels, skipping with
-    a reason, launch line, job script, sanity and performance. A child never asks for a system, a
-    stack or a method by name: it asks for features, and looks in tables.
+    and machine/fits too. It never asks for a system, a stack or a method by name.
     """
 
     pattern = variable(str, loggable=True)

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The calls: which methods and modes exist, what each needs from a stack, and which suites run it.
-They come from the kernels' tables; what the suites treat specially is listed below, and nowhere
-else."""
+"""The calls: which methods and modes exist, what each needs of a stack, which suites run it."""
 
 import re
 from collections.abc import Iterable

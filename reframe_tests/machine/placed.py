@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a job that runs the kernels asks of its batch system: processes, nodes, block, memory, time.
-The only place that decides it, for benchmarks and for the job that checks the verification."""
+"""What a job of the kernels asks of its batch system: processes, nodes, block, memory, time."""
 
 from collections.abc import Sequence
 from contextlib import suppress

@@ -11,7 +11,7 @@ import re
 import time
 from typing import Any
 
-from reframe.core.logging import MultiFileHandler, _xfmt, register_log_handler
+from reframe.core import logging as stock
 
 # Of the handlers, in a site's `handlers` and `handlers_perflog`.
 LOG, TYPE = "iogauge-log", "iogauge"
@@ -26,7 +26,7 @@ MARKS = {name: f"\0{name}\0" for name in OF_A_FIGURE}
 ALWAYS = {"check_job_completion_time_unix"}
 
 
-class LineForEachFigure(MultiFileHandler):
+class LineForEachFigure(stock.MultiFileHandler):
     """ReFrame's own `filelog`, with `perflog_multiline` off."""
 
     def __init__(self, prefix: str, line: str, append: bool) -> None:
@@ -53,25 +53,35 @@ class LineForEachFigure(MultiFileHandler):
         for name, figure in record.figures.items():
             line = text
             for mark, value in zip(MARKS.values(), (name.split(":")[-1], *figure), strict=False):
-                line = line.replace(mark, _xfmt(value))
+                line = line.replace(mark, stock._xfmt(value))
             lines.append(line)
         return "\n".join(lines)
 
 
+def _message(formatter: Any, record: Any) -> str:
+    """On the terminal; ReFrame also formats all fields of a test for each line."""
+    short = formatter._fmt == "%(message)s"
+    return str(record.message) if short else _format_message(formatter, record)
+
+
+_format_message = stock.CheckFieldFormatter.formatMessage
+stock.CheckFieldFormatter.formatMessage = _message
+
+
 class Lines(logging.FileHandler):
-    """ReFrame's own `file`, which also formats all fields of a test for each line."""
+    """ReFrame's own `file`, likewise."""
 
     def format(self, record: Any) -> str:
         when = time.strftime("%FT%T%z", time.localtime(record.created))
         return f"[{when}] {record.levelname}: {record.check_info}: {record.getMessage()}"
 
 
-@register_log_handler(LOG)
+@stock.register_log_handler(LOG)
 def _create_log(site_config: Any, where: str) -> Lines:
     return Lines(site_config.get(f"{where}/name"), mode="w")
 
 
-@register_log_handler(TYPE)
+@stock.register_log_handler(TYPE)
 def _create(site_config: Any, where: str) -> LineForEachFigure:
     """`where`: the handler's place in the site's configuration."""
     names = ("basedir", "prefix", "format", "append")

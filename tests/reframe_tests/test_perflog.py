@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging as std_logging
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -86,3 +87,25 @@ def test_the_lines_are_reframes_own(tmp_path: Path, figures: dict[str, Any]) -> 
     found = logged(tmp_path / "mine", mine, Case(figures), multiline=False)
     assert found == expected and len(found.splitlines()) == 1 + max(1, len(figures))
     assert Case.gathered == before + 1
+
+
+def test_a_record_is_formatted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not for each of its figures."""
+    formatted = []
+    stock = logging.CheckFieldFormatter.formatMessage
+
+    def counted(formatter: Any, record: Any) -> str:
+        formatted.append(record)
+        return str(stock(formatter, record))
+
+    monkeypatch.setattr(logging.CheckFieldFormatter, "formatMessage", counted)
+    section = common.logging()[0]["handlers_perflog"][0]
+    handler = perflog.LineForEachFigure(str(tmp_path / section["prefix"]), section["format"], True)
+    text = logged(tmp_path, handler, Case(FIGURES), multiline=False)
+    assert len(text.splitlines()) == 1 + len(FIGURES) and len(formatted) == 1
+
+
+def test_the_terminal_gets_the_message_alone() -> None:
+    """Of a record without the fields of a test, which ReFrame's formatter asks for."""
+    record = std_logging.makeLogRecord({"msg": "P: write_bw: %g", "args": (1.5,)})
+    assert logging.RFC3339Formatter(fmt="%(message)s").format(record) == "P: write_bw: 1.5"
