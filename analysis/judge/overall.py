@@ -94,8 +94,7 @@ def answers(both: Sequence[Pair], sides: Sides) -> list[str]:
 
 def _where(both: Sequence[Pair]) -> str:
     """The sessions that the answer is about, if they are too few to generalise."""
-    of = [{job.session for job in group.jobs} for pair in both for group in pair]
-    count = len(set.union(*of))
+    count = len({job.session for pair in both for group in pair for job in group.jobs})
     if count == 1:
         return "In this session,"
     return f"In these {count} sessions," if count <= MOST_SESSIONS else f"In {count} sessions,"
@@ -142,7 +141,8 @@ def _takes(found: Interval, cases: Sequence[gate.Evidence], sides: Sides) -> str
 
 
 def more_rounds(found: Interval, now: int) -> int:
-    return max(math.ceil(now * found.wanted / min(found.samples)) - now, 1)
+    fewest = 2 if found.kind == "cases" else 1  # two rounds in all hardly tell the noise
+    return max(math.ceil(now * found.wanted / min(found.samples)) - now, fewest)
 
 
 def _what_is_in_it(both: Sequence[Pair], whole: Sequence[gate.Evidence], sides: Sides) -> list[str]:

@@ -75,10 +75,10 @@ class Interval:
         most = max(self.needed, math.ceil(min(self.samples) * self.needed / max(self.worth, 1)))
         if self.low is None or self.high is None or self.verdict != "not decided yet":
             return most
-        half, away = math.log(self.high / self.low) / 2, abs(math.log(self.value))
+        wide = math.log(max(self.value / self.low, self.high / self.value))
+        away = abs(math.log(self.value))
         target = max(away, math.log(1 + EQUAL) - away)
-        more = math.ceil(min(self.samples) * (half / target) ** 2) + 1
-        return max(most, more, min(self.samples) + 1)
+        return max(most, math.ceil(min(self.samples) * (wide / target) ** 2) + 1)
 
     @property
     def lacks(self) -> str:

@@ -46,6 +46,18 @@ def test_the_interval_of_jobs_turns_the_rank_test_round(n: int, m: int) -> None:
     assert p(ratios[-1 - left] * (1 + 1e-9)) <= 0.05 < p(ratios[-1 - left] * (1 - 1e-9))
 
 
+@pytest.mark.parametrize(("value", "low", "high"), [(1.3, 0.9, 1.4), (0.8, 0.75, 1.1)])
+def test_the_wider_side_says_how_many_are_needed(value: float, low: float, high: float) -> None:
+    """The end at 1 is the farther one in most intervals that hold it."""
+    wide = max(value / low, high / value)
+    skew, even = (
+        interval.Interval(value, *ends, "pairs", (8,), 8, 6)
+        for ends in ((low, high), (value / wide, value * wide))
+    )
+    assert skew.verdict == "not decided yet"
+    assert skew.wanted == even.wanted > 10
+
+
 def test_a_known_effect_is_found_and_none_is_not() -> None:
     base = np.random.default_rng(2).lognormal(0, 0.05, 30).tolist()
     assert interval.of_two(base, [1.5 * value for value in base]).verdict == "faster"
@@ -91,10 +103,10 @@ def test_nothing_farther_than_a_fifth_is_an_answer() -> None:
     near = interval.of_ratios([0.95, 1.06, 0.97, 1.04, 0.99, 1.02], "pairs")
     assert near.verdict == "no difference" and near.lacks == ""
     assert near.most == pytest.approx(max(1.06, 1 / 0.95) - 1)
-    wide = interval.of_ratios([0.5, 1.9, 0.6, 1.7, 0.8, 1.3], "pairs")
+    wide = interval.of_ratios([0.7, 1.5, 0.8, 1.3, 0.9, 1.1], "pairs")
     assert wide.verdict == "not decided yet" and wide.wanted > 6 and str(wide.wanted) in wide.lacks
     near_one = interval.Interval(1.25, 0.9998, 1.35, "pairs", (7,), 7.0, 6)
-    assert near_one.lacks == "7 pairs; 8 needed"  # never as many as there are
+    assert near_one.lacks == "7 pairs; 9 needed"  # never as many as there are
 
 
 def test_too_few_jobs_say_what_it_takes() -> None:
