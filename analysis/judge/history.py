@@ -214,9 +214,8 @@ def judge(one: History, smallest: float) -> None:
     for i, cut in enumerate(cuts):
         before, after = speeds[ends[i] : cut][-MOST:], speeds[cut : ends[i + 2]][:MOST]
         ratio = interval.of_two(before.tolist(), after.tolist(), change_points.LEAST)
-        known = one.baseline is not None and one.at[cut] <= one.baseline.moment
         state: State
-        if known:
+        if one.baseline and one.at[cut] <= one.baseline.moment:
             state = "acknowledged"
         elif levels[i + 1] > levels[i]:
             state = "faster"

@@ -15,7 +15,6 @@ from . import samples
 from .selection import CASE, Group
 
 FS = CASE.index("fs")
-MOST_SESSIONS = PAIRS - 1  # with fewer sessions, the answer is about them only
 _WORDS = ("writes to {}", "reads from {}", "files created on {}", "files opened on {}")
 ABOUT = dict(zip(USUAL, _WORDS, strict=True))
 Pair = tuple[Group, Group]
@@ -97,7 +96,7 @@ def _where(both: Sequence[Pair]) -> str:
     count = len({job.session for pair in both for group in pair for job in group.jobs})
     if count == 1:
         return "In this session,"
-    return f"In these {count} sessions," if count <= MOST_SESSIONS else f"In {count} sessions,"
+    return f"In these {count} sessions," if count < PAIRS else f"In {count} sessions,"
 
 
 def _typically(found: Interval, sides: Sides) -> str:

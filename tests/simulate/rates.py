@@ -9,7 +9,15 @@ import numpy as np
 from iogauge.analysis.judge import advice, findings, learned, overall
 from iogauge.analysis.judge.samples import Job
 from iogauge.analysis.session.model import DIRECTIONS
-from iogauge.analysis.statistics import bound_test, exact, gate, interval, pooled, prediction
+from iogauge.analysis.statistics import (
+    bound_test,
+    change_points,
+    exact,
+    gate,
+    interval,
+    pooled,
+    prediction,
+)
 from iogauge.analysis.statistics.bound_test import Limit, Samples
 from iogauge.measure import rounds
 
@@ -269,6 +277,12 @@ def _of_two(noise: str, generator: np.random.Generator, n: int) -> Drawn:
     return interval.of_two(a.tolist(), b.tolist()), 1.0
 
 
+def _of_change(noise: str, generator: np.random.Generator, n: int) -> Drawn:
+    """Of a change of level after 20 nights whose date is known, as `iogauge history` has it."""
+    nights = KINDS[noise](generator, (20 + n,))
+    return interval.of_two(nights[:20].tolist(), nights[20:].tolist(), change_points.LEAST), 1.0
+
+
 def _of_one(noise: str, generator: np.random.Generator, n: int) -> Drawn:
     return interval.of_median(KINDS[noise](generator, (n,)).tolist()), true_median(noise)
 
@@ -295,6 +309,7 @@ INTERVALS: dict[str, tuple[Make, tuple[int, ...]]] = {
     "ratio of sessions": (_of_two, (12, 20, 40)),
     "one median": (_of_one, (12, 20, 40)),
     "kinds of files": (_of_kinds, (ROUNDS,)),
+    "change of level": (_of_change, (5, 12)),
 }
 
 
