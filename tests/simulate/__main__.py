@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterator, Sequence
 from iogauge.analysis.statistics import interval
 from tests import markdown
 
-from . import history, rates, searches
+from . import history, promises, rates, searches
 from .noise import ALIKE, INDEPENDENT, KINDS, OF_SESSIONS, SECOND_GAINS
 
 CASES, PAIRS, NIGHTS, LOOKS = (1, 20, 100), (8, 12, 20), (12, 20, 30), (7, 9, 12)
-AGAIN, SPREAD = (2, 3, 7), 0.4
+AGAIN, SPREAD = (1, 2, 3, 7), 0.4
+WAITS, JOBS = (("pairs", 7), ("pairs", 12), ("sessions", 12)), (2, 9, 30, 120)
 LOSSES = ((0.10, 10, False), (0.20, 10, False), (0.50, 100, False), (0.10, 100, True))
 OF_NIGHTS = [*(noise for noise in KINDS if noise != "bursts"), OF_SESSIONS]
 
@@ -65,9 +66,10 @@ def power(uses: int) -> Rows:
 
 
 def pooled(uses: int) -> Rows:
-    yield "noise", "sentence wrong", "any group wrong", "half-width", "finds 10 %"
+    yield "noise", "sentence wrong", "any group wrong", "half-width", "finds 10 %", "six sessions"
     for noise in [*KINDS, SECOND_GAINS]:
-        yield noise, *map(percent, rates.of_one_round(noise, max(uses // 4, 2)))
+        one = rates.of_one_round(noise, max(uses // 4, 2))
+        yield noise, *map(percent, [*one, promises.six_sessions(noise, max(uses // 10, 1))])
 
 
 def differing(uses: int) -> Rows:
@@ -104,6 +106,20 @@ def coverage(uses: int) -> Rows:
             yield which, str(n), *(f"{percent(1 - c.wrong)} ({100 * c.printed:.0f})" for c in found)
 
 
+def waits(uses: int) -> Rows:
+    yield "noise", *(f"{n} {which}" for which, n in WAITS)
+    for noise in KINDS:
+        of = [promises.kept(which, noise, n, max(uses // 10, 1)) for which, n in WAITS]
+        yield noise, *(" / ".join(map(percent, one)) for one in of)
+
+
+def peaks(uses: int) -> Rows:
+    yield "noise", *(f"{n} jobs" for n in JOBS)
+    for noise in promises.NOISES:
+        of = [promises.luck(noise, n, max(uses // 20, 1)) for n in JOBS]
+        yield noise, *(" / ".join(map(percent, one)) for one in of)
+
+
 def bounds(uses: int) -> Rows:
     yield "noise", *(f"{n} nights" for n in NIGHTS)
     for noise in [*INDEPENDENT, *list(ALIKE)[:2]]:
@@ -129,12 +145,18 @@ TABLES = {
         gates,
     "Of the cases that `--correct bh` calls slower, not slower (at most 5) / found of those that "
     "are, in %; a quarter lost a fifth:": corrected,
-    "The sentence over all cases after one round of 44 cases, and four groups of 11, in %:":
+    "The sentence over all cases after one round of 44 cases, and four groups of 11, in %; wrong "
+    "after six sessions of 20 cases, each with an effect of 10 % on B over A:":
         pooled,
     "The same after more rounds of 44 cases whose true ratios differ (logarithms: by 0.4), and of "
     "the groups not decided those that are after as many more as promised:": differing,
     "Gains that `iogauge run` finds without any, of eight calls on two stacks, in % (at most 5); "
     "and of one call, if its rounds ended as soon as it is decided:": gains,
+    "Not decided, of ratios of 1 to 1.4 / and of these decided by as many as are said to be "
+    "needed, in %:": waits,
+    "Sessions whose peak moves by a tenth because a peak test / another job was 1.5 to 3 times too "
+    "fast / because of a test, above all that others reached / other jobs called disturbed, in %:":
+        peaks,
     "Power of a gate, in %: finds this loss at 10 % noise, by the sign test with Holm's "
     "correction / now:": power,
     "Wrong verdicts of `check`, in %, on any of the cases; the bound is the truth, 20 jobs of "
@@ -161,6 +183,7 @@ def main(words: Sequence[str]) -> int:
     args = parser.parse_args(words)
     asked: dict[Callable[[int], Rows], int | None] = {
         tuning: args.searches, history.rates: args.histories, history.drops: args.histories,
+        history.low_nights: args.histories, history.low_by_chance: args.histories,
         history.needed_gains: args.gains,
     }  # fmt: skip
     for rows, count in asked.items():

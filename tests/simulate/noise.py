@@ -70,6 +70,12 @@ def alike(correlation: float, generator: np.random.Generator, shape: tuple[int, 
     return factors
 
 
+def busy(correlation: float, generator: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """Only ever slower, by a quarter in the middle: other programs use the machine."""
+    factors: Floats = np.exp(-np.abs(0.5 * alike_steps(correlation, generator, shape)))
+    return factors
+
+
 INDEPENDENT: dict[str, Noise] = {
     **{f"{part:.0%}".replace("%", " %"): functools.partial(lognormal, part)
        for part in (0.03, 0.1, 0.3)},
@@ -80,6 +86,7 @@ ALIKE: dict[str, Noise] = {
     f"alike {r}": functools.partial(alike, r) for r in (0.7, 0.9)
 } | {"bursts": bursts}  # fmt: skip
 KINDS = INDEPENDENT | ALIKE
+BUSY: dict[str, Noise] = {f"busy {r}": functools.partial(busy, r) for r in (0.7, 0.9)}
 SECOND_GAINS, OF_SESSIONS = "second gains 5 %", "session effect 10 %"
 
 

@@ -20,8 +20,7 @@ from iogauge.analysis.session.rows import make_table
 from iogauge.analysis.store.ingest import ingest
 from tests import analysis_made as made
 from tests.analysis_recorded import Json, Recorded, run_analysis, s3d
-from tests.simulate import rates
-from tests.simulate.noise import KINDS
+from tests.simulate import promises
 
 MPIIO = s3d("mpiio:collective")
 PEAK = "Peak %fs=ram %call=posix %scale=smoke %processes=2 %flush=fsync"
@@ -115,25 +114,13 @@ def test_two_jobs_set_a_peak_and_of_many_a_tenth(count: int, lucky: int, source:
 
 
 @pytest.mark.parametrize("jobs", [1, 3, 9, 30])
-@pytest.mark.parametrize(("noise", "moved"), [("3 %", 0.05), ("10 %", 0.25), ("outliers", 0.25)])
+@pytest.mark.parametrize(("noise", "moved"), [("3 %", 0.05), ("10 %", 0.2), ("outliers", 0.2)])
 def test_luck_seldom_moves_the_peak(noise: str, moved: float, jobs: int) -> None:
-    """Of three peak tests and so many POSIX jobs one is by chance 1.5 to 3 times too fast: how
-    often that moves the peak by more than a tenth, and calls other jobs disturbed."""
-    generator, uses, wrong, disturbed = rates.seeded("peak", noise, jobs), 200, 0, 0
-    for _ in range(uses):
-        tests = KINDS[noise](generator, (3, 5))
-        own, cases = KINDS[noise](generator, (2, jobs))
-        found = [Reached(job, math.inf, value, "peak test")
-                 for job, repeats in enumerate(tests, -3) for value in repeats]  # fmt: skip
-        found += [Reached(job, math.inf, value, "same job") for job, value in enumerate(own)]
-        found += [Reached(job, math.inf, value, "case") for job, value in enumerate(cases)]
-        lucky, luck = generator.integers(-3, jobs), generator.uniform(1.5, 3)
-        fast = [one._replace(value=luck * one.value) if one.job == lucky else one for one in found]
-        before, after = Place(found).peak(), Place(fast).peak()
-        assert before and after
-        wrong += abs(after.value / before.value - 1) > 0.1
-        disturbed += sum(after.disturbed(value) and not before.disturbed(value) for value in own)
-    assert wrong / uses <= moved and disturbed / uses / jobs <= 0.01
+    """By more than a tenth, and less often above all that others reached; other jobs are not called
+    disturbed for it."""
+    found = promises.luck(noise, jobs, 200)
+    assert max(found.test, found.job) <= moved
+    assert found.beyond <= 0.1 and found.disturbed <= 0.01
 
 
 def test_ceilings_of_clients_alone_tell_nothing(recorded: Recorded) -> None:
