@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import pytest
 
 from iogauge.measure.kernels import build_for_tests
 from tests import slurm_site
+from tests.ctest import mpi_end
 from tests.reframe_session import ROOT, Session, reframe, untraced_kernel
 from tests.selftest import injector
 from tests.slurm_cluster import PATIENCE, Cluster, lacking
@@ -285,6 +287,15 @@ def test_a_slow_node_is_waited_for(
     assert document["samples"][0]["write"]["seconds"] > 6
 
 
+def ran(command: list[str], cluster: Cluster) -> subprocess.CompletedProcess[str]:
+    """A command that starts iokernel."""
+    run = partial(
+        subprocess.run, command, capture_output=True, text=True, timeout=PATIENCE,
+        env=cluster.environment,
+    )  # fmt: skip
+    return mpi_end.twice_at_most(run, lambda done: mpi_end.kernel_blames_mpi(done.stderr))
+
+
 def two_processes(
     cluster: Cluster, folder: Path, library: Path, stack: str, fault: str
 ) -> tuple[subprocess.CompletedProcess[str], Any]:
@@ -298,10 +309,7 @@ def two_processes(
     command += [f"{name}={value}" for name, value in given.items()]
     command += [str(build_for_tests(stack) / "iokernel"), "ior", "-b", "8k", "-t", "1k"]
     command += ["--method", "posix", "--patience", "6", "--dir", str(files), "--json", str(result)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=PATIENCE,
-        env=cluster.environment,
-    )  # fmt: skip
+    done = ran(command, cluster)
     return done, json.loads(result.read_text())
 
 
@@ -317,10 +325,7 @@ def test_collective_buffering_goes_between_nodes(
     command += [str(build_for_tests(stack) / "iokernel"), "s3d", "--grid", "20x20x20"]
     command += ["--method", "twophase", "--buffer-size", "4k", "--straight", "1g"]
     command += ["--dir", str(files), "--json", str(result)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=PATIENCE,
-        env=cluster.environment,
-    )  # fmt: skip
+    done = ran(command, cluster)
     assert done.returncode == 0, done.stderr
     document = json.loads(result.read_text())
     assert document["system"]["nodes"] == 2
