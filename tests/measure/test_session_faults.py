@@ -72,23 +72,30 @@ def test_two_hosts_in_one_output_folder(tmp_path: Path, locks: bool) -> None:
         pytest.skip("name spaces need root")
     output = tmp_path / "output"
     kernel = f"kernel_path={build_for_tests('mpich') / 'iokernel'}"
-    running = []
+    go, running = tmp_path / "go", []
+    held = f"S3d.prerun_cmds=while [ ! -e {go} ]; do sleep 0.1; done"  # until the other one waits
     for host in ("host1", "host2"):
         memory = tmp_path / host  # of its own
         memory.mkdir()
         command = [*unshare, sys.executable, "-c", HOSTS, host, sys.executable, "-m", "iogauge"]
         variables = {"IOGAUGE_OUTPUT": str(output), "IOGAUGE_RAM": str(memory)}
         variables["IOGAUGE_NO_LOCK"] = "machine" if locks else "1"
-        command = [*command, "run", "--rounds", "0", "--", *ONE, "-S", kernel]
-        process = subprocess.Popen(
-            command, cwd=ROOT, env={**os.environ, **variables}, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+        command = [*command, "run", "--rounds", "0", "--", *ONE, "-S", kernel, "-S", held]
+        with memory.with_suffix(".log").open("w") as log:
+            process = subprocess.Popen(
+                command, cwd=ROOT, env={**os.environ, **variables}, stdout=log, stderr=log
+            )
         running.append(process)
-    said = [finish(one) for one in running]
-    assert [status for status, _ in said] == [0, 0], said
-    waited = [text for _, text in said if "waiting for" in text]
-    assert len(waited) == locks
+
+    def said() -> list[str]:
+        return [path.read_text() for path in sorted(tmp_path.glob("host*.log"))]
+
+    while locks and not any("waiting for" in text for text in said()):
+        assert [one.poll() for one in running] == [None, None], said()
+        time.sleep(0.1)
+    go.touch()
+    assert [one.wait() for one in running] == [0, 0], said()
+    assert len([text for text in said() if "waiting for" in text]) == locks
     assert [case["verification"]["verdict"] for case in cases(output)] == ["verified"] * 2
     hosts = {host for case in cases(output) for host in case["system"]["hosts"]}
     assert hosts == {"host1", "host2"}
