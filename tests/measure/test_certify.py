@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from collections import Counter
 from dataclasses import replace
 from itertools import islice
@@ -16,6 +17,7 @@ import pytest
 from iogauge.analysis.errors import UsageError
 from iogauge.analysis.judge import certificate
 from iogauge.cli.main import main
+from iogauge.common import processes
 from iogauge.common.paths import ROOT
 from iogauge.measure import kernels
 from iogauge.measure.certify import plan, recorded, stacks
@@ -299,6 +301,35 @@ def test_names_are_separated_by_commas(
     assert advice in capsys.readouterr().err
     assert main(["certify", "--fs", "ram,disc"]) == 2 and len(asked) == 1
     assert "did you mean 'disk'?" in capsys.readouterr().err
+
+
+def test_a_later_call_goes_on_or_begins_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And removes what a killed one left, and says so."""
+    stack = made_stack(tmp_path, DOCUMENT.format(document=json.dumps(RIGHT), status=0))
+    place, folder = tmp_path / "place", tmp_path / "certificate"
+    monkeypatch.setattr(recorded, "prepare", lambda name, kernels: stack)
+    monkeypatch.setattr(recorded.sites, "local_file_systems", lambda: {"ram": {"path": place}})
+    left = place / "iogauge.0123abcd"
+    left.mkdir(parents=True)
+    with subprocess.Popen(["sleep", "60"]) as killed:
+        (left / MARKER).write_text(f"{processes.identity(killed.pid)} -\n")
+        killed.kill()
+
+    def runs(anew: bool) -> int:
+        wanted = recorded.Wanted(["made"], [], ["ram"], 5, 3, 1, 7, "none", anew)
+        found = [
+            tuple(run[name] for name in certificate.KEY) for run in recorded.make(wanted, folder)
+        ]
+        assert len(set(found)) == len(found), "a run was repeated"
+        assert len((folder / certificate.RUNS).read_text().splitlines()) == len(found)
+        return len(found)
+
+    assert [runs(False), runs(False), runs(True)] == [3, 6, 3]
+    assert list(place.iterdir()) == []
+    assert f"certify: removed {left}: " in capsys.readouterr().err
+    assert json.loads((folder / certificate.ABOUT).read_text())["seeds"] == [7]
 
 
 @pytest.mark.slow
