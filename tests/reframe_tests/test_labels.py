@@ -4,6 +4,7 @@ of a run in which something else was in use."""
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import pytest
 
 from reframe_tests.framework import labels
 from reframe_tests.machine.filesystems import hints_for
-from tests.reframe_session import Session, reframe
+from tests.reframe_session import ROOT, Session, reframe
 from tests.site_configs.test_sites import SITES, dry_run
 
 # The slides' tables (buffering, sieving), for writing and for reading alike.
@@ -57,6 +58,23 @@ def test_each_label_stands_as_labelled_on_every_site(
         else:
             wanted = "false" if "metadata=off" in name else None
             assert hints.get(COLL) == wanted, name
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("system", SITES)
+def test_a_report_has_what_recorded_ones_have(
+    system: str, site_dry_run: Callable[[str], Session]
+) -> None:
+    """The store, pages and findings read variables of a test there."""
+    recorded: dict[str, set[str]] = {}
+    for path in (ROOT / "tests" / "data").glob("session*/results/reports/*.json"):
+        for run in json.loads(path.read_text())["runs"]:
+            for case in run["testcases"]:
+                recorded.setdefault(case["name"].split()[0], set()).update(case)
+    found = {case["name"].split()[0]: set(case) for case in site_dry_run(system).cases}
+    assert found.keys() >= {"S3d", "Ior"}
+    lost = {name: recorded[name] - found[name] for name in found if name in recorded}
+    assert not any(lost.values()), lost
 
 
 @pytest.mark.slow

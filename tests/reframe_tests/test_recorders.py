@@ -15,8 +15,10 @@ import pytest
 
 from iogauge.analysis.checks.evidence import Outside
 from iogauge.analysis.darshan import library as native
+from iogauge.analysis.ledger.ledger import make_ledger
 from reframe_tests.framework import recorders, trace
 from reframe_tests.jobs.render import render
+from tests.recorded_runs import TRACED, traced
 from tests.reframe_tests.test_templates import values as script_values
 
 RUN = "/fs/my runs/iogauge.aX+3"
@@ -157,3 +159,27 @@ def test_what_the_harness_sees_of_a_job(tmp_path: Path, monkeypatch: pytest.Monk
     seen = trace.TraceChecks.outside(job)
     assert seen == Outside(5000.0, 5060.0, 60.0, True, 250, None)
     assert not seen.clock_was_set
+
+
+@pytest.mark.parametrize("name", TRACED)
+def test_the_figures_of_a_test_are_its_ledgers(name: str) -> None:
+    """None that the ledger has is missing."""
+    run = traced(name)
+    ledger = make_ledger(run.document, run.trace)
+    job: Any = SimpleNamespace(the_ledger=ledger)
+    figures = trace.TraceChecks.ledger_figures(job)
+    for side in ledger.as_json()["sides"]:
+        direction = side["direction"]
+        layers = {layer["name"]: layer for layer in side["layers"]}
+        posix = layers.get("POSIX", {"bytes": 0, "calls": 0, "processes": None})
+        above = layers.get("MPI-IO", {"bytes": 0, "calls": 0})
+        wanted = {
+            f"posix_{direction}_bytes": posix["bytes"],
+            f"posix_{direction}_calls": posix["calls"],
+            f"mpiio_{direction}_bytes": above["bytes"] if above["calls"] else None,
+            f"{direction}_amplification": side["amplification"],
+            f"{direction}_processes": posix["processes"],
+        }
+        for figure, value in wanted.items():
+            assert figures.get(figure, (None,))[0] == value, figure
+    assert not figures or {unit for _, unit in figures.values()} == {"B", "1"}

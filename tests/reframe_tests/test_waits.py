@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import logging
 import re
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -116,3 +118,16 @@ def test_a_hold_that_ends_is_none(clock: list[float]) -> None:
 def test_each_batch_system_can_be_asked(backend: Any) -> None:
     assert backend.queued
     assert "{}" in backend.ask_why
+
+
+@pytest.mark.parametrize("status", [0, 1, 143, -11])
+def test_cobalts_log_has_the_exit_status(status: int, tmp_path: Path) -> None:
+    """Without a log, that of the script remains."""
+    job: Any = SimpleNamespace(workdir=tmp_path, name="job", _exitcode=None)
+    scheduler: Any = SimpleNamespace()
+    cobalt.CobaltScheduler.note_the_end(scheduler, job)
+    assert job._exitcode is None
+    said = f"Info: task completed normally with an exit code of {status}; initiating job cleanup"
+    (tmp_path / "job.cobaltlog").write_text(f"Thu Nov 26 18:00:00 2026 +0000 (UTC) {said}\n")
+    cobalt.CobaltScheduler.note_the_end(scheduler, job)
+    assert job._exitcode == status
