@@ -74,7 +74,8 @@ static int poll_servers(const io_ctx *ctx) {
     ioserver *s = ctx->state;
     int there = 0;
     MPI_Status status;
-    MPI_Iprobe(MPI_ANY_SOURCE, NEWS_TAG, s->link, &there, &status);
+    int code = MPI_Iprobe(MPI_ANY_SOURCE, NEWS_TAG, s->link, &there, &status);
+    if (code) return io_fail_mpi(ctx->error, "MPI_Iprobe", "an I/O process", code);
     return there ? receive_news(ctx, status.MPI_SOURCE) : 0;
 }
 

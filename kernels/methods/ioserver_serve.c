@@ -268,16 +268,31 @@ static bool admit(server *s) {
     return some;
 }
 
+/* Nothing more will be received: the loop ends. The clients hear why, if that can still be sent. */
+static bool is_cut_off(server *s, const char *call, int code) {
+    if (!code) return false;
+    io_fail_mpi(s->ctx->error, call, "a client's message", code);
+    fail(s);
+    s->status = -1;
+    s->stops = s->method->nmine;
+    return true;
+}
+
 /* Receives one header, if there is one. */
 static bool receive_header(server *s) {
     int there = 0;
     MPI_Status status;
-    MPI_Iprobe(MPI_ANY_SOURCE, HEADER_TAG, s->method->link, &there, &status);
-    if (!there) return false;
+    int code = MPI_Iprobe(MPI_ANY_SOURCE, HEADER_TAG, s->method->link, &there, &status);
+    if (is_cut_off(s, "MPI_Iprobe", code) || !there) return false;
     waiting *w = malloc(sizeof *w);
     if (!w) abort(); /* about 200 bytes: an error could not be reported either */
     *w = (waiting){.client = status.MPI_SOURCE};
-    MPI_Recv(&w->head, sizeof w->head, MPI_BYTE, w->client, HEADER_TAG, s->method->link, MPI_STATUS_IGNORE);
+    code = MPI_Recv(&w->head, sizeof w->head, MPI_BYTE, w->client, HEADER_TAG, s->method->link,
+                    MPI_STATUS_IGNORE);
+    if (is_cut_off(s, "MPI_Recv", code)) {
+        free(w);
+        return false;
+    }
     if (!s->began) s->began = io_monotonic_seconds();
     if (w->head.request == REQUEST_STOP || w->head.request == REQUEST_UNDO) {
         w->head.request == REQUEST_STOP ? s->stops++ : s->undos++;
@@ -298,7 +313,8 @@ static void idle(server *s) {
     int there = 0;
     MPI_Status status;
     for (unsigned turn = 0; !there; turn++) {
-        MPI_Iprobe(MPI_ANY_SOURCE, HEADER_TAG, s->method->link, &there, &status);
+        int code = MPI_Iprobe(MPI_ANY_SOURCE, HEADER_TAG, s->method->link, &there, &status);
+        if (is_cut_off(s, "MPI_Iprobe", code)) break;
         if (!there && turn > 200) nanosleep(&little, NULL);
     }
     if (s->began) s->idle += io_monotonic_seconds() - began;

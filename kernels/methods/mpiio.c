@@ -149,7 +149,8 @@ static int set_view(mpiio_file *f, const io_part *parts, int n, MPI_Offset *offs
 static int check_count(mpiio_file *f, MPI_Status *status, uint64_t bytes, const direction *dir,
                        const char *call) {
     MPI_Count moved = 0;
-    MPI_Get_elements_x(status, MPI_BYTE, &moved);
+    int code = MPI_Get_elements_x(status, MPI_BYTE, &moved);
+    if (code) return io_fail_mpi(f->base.ctx->error, "MPI_Get_elements_x", f->base.path, code);
     if ((uint64_t)moved == bytes) return 0;
     return io_fail(f->base.ctx->error, "%s: moved only %lld of %llu bytes: %s; %s", call, (long long)moved,
                    (unsigned long long)bytes, f->base.path, dir->when_short);
@@ -257,8 +258,9 @@ static int move_nonblocking(mpiio_file *f, const io_part *parts, int n, const di
 static int remember(mpiio_file *f, const io_part *parts, uint64_t bytes) {
     io_error *error = f->base.ctx->error;
     uint64_t mine = bytes, before = 0, all = 0;
-    MPI_Exscan(&mine, &before, 1, MPI_UINT64_T, MPI_SUM, f->base.ctx->comm);
-    MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_SUM, f->base.ctx->comm);
+    int code = MPI_Exscan(&mine, &before, 1, MPI_UINT64_T, MPI_SUM, f->base.ctx->comm);
+    if (!code) code = MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_SUM, f->base.ctx->comm);
+    if (code) return io_fail_mpi(error, "MPI_Exscan", f->base.path, code);
     placed *more = realloc(f->placed, (f->nplaced + 1) * sizeof *more);
     if (!more) return io_fail(error, "out of memory for the call list of %s", f->base.path);
     f->placed = more;

@@ -25,30 +25,39 @@ CALLS = [
 ]
 
 
-def run_without(stack: Stack, folder: Path, call: str, *words: str) -> str:
-    """The first message of a run in which all calls of a function fail."""
+def run_without(
+    stack: Stack, folder: Path, call: str, *words: str, processes: int = 1
+) -> list[str]:
+    """The messages of a run in which all calls of a function fail."""
     source, library, place = (folder / name for name in ("fails.c", "fails.so", "data"))
     source.write_text(f"int {call}(void) {{ return {FAILED}; }}\n")
     command = ["cc", "-shared", "-fPIC", str(source), "-o", str(library)]
     subprocess.run(command, check=True, capture_output=True)
     place.mkdir()
-    found = stack.run(
-        *words, "--dir", str(place), processes=1, environment={"LD_PRELOAD": str(library)}
-    )
-    assert not list(place.iterdir()), str(found)
-    return found.error(1)
+    variables = {"LD_PRELOAD": str(library)}
+    words = (*words, "--dir", str(place))
+    found = stack.run(*words, processes=processes, environment=variables)
+    assert found.failed() and not list(place.iterdir()), str(found)
+    return found.errors()
 
 
 @pytest.mark.parametrize("call", CALLS)
 def test_a_call_fails(stack: Stack, tmp_path: Path, call: str) -> None:
-    line = run_without(stack, tmp_path, call, *IOR)
+    (line,) = run_without(stack, tmp_path, call, *IOR)
     start = f"iokernel: error: process 0 on {socket.gethostname()}: {call}: "
     assert line.startswith(start) and "check whether another process has ended" in line
 
 
 def test_a_barrier_off_the_clock_fails(stack: Stack, tmp_path: Path) -> None:
     words = [*IOR, "--buffer", "reused"]
-    assert ": MPI_Ibarrier: " in run_without(stack, tmp_path, "MPI_Ibarrier", *words)
+    (line,) = run_without(stack, tmp_path, "MPI_Ibarrier", *words)
+    assert ": MPI_Ibarrier: " in line
+
+
+def test_no_news_between_clients_and_io_processes(stack: Stack, tmp_path: Path) -> None:
+    words = [*IOR, "--method", "ioserver", "--io-processes", "1"]
+    lines = run_without(stack, tmp_path, "MPI_Iprobe", *words, processes=2)
+    assert lines and all(": MPI_Iprobe: " in line for line in lines)
 
 
 # They end the job themselves, have nobody left to tell, lose memory at most, or leave a text empty.
