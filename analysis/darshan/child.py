@@ -210,7 +210,7 @@ def _heat(handle: int, module: native.ModuleInfo, names: dict[int, str]) -> dict
             raise BrokenLogError(f"damaged: a heat map with bins of {head.bin_seconds} s")
         values = (ctypes.c_int64 * (2 * head.bins)).from_address(address + ctypes.sizeof(head))
         layer = found.setdefault(
-            names.get(head.id, "").removeprefix("heatmap:"),
+            names.get(head.id, "").removeprefix("heatmap:").replace("MPIIO", "MPI-IO"),
             {"bin_seconds": head.bin_seconds, "ranks": []},
         )
         written, read_bins = values[: head.bins], values[head.bins :]

@@ -151,4 +151,4 @@ def _what_is_in_it(both: Sequence[Pair], whole: Sequence[gate.Evidence], sides: 
         return [f"  {why}{f'; pairs: {sides.more}' if sides.more else ''}"]
     if samples.drawn(speeds(group) for pair in both for group in pair):
         return []
-    return ["  the order of A and B was not drawn: what the second of two jobs gains is in it"]
+    return ["  A and B did not run in random order: what the second job gains is included"]

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
+from iogauge.common.text import counted
+
 from ..errors import NothingFoundError
 from ..session.model import Ceiling, Direction
 from ..session.peaks import SHORT, too_short
@@ -52,7 +54,7 @@ def why_above(row: SessionRow, ceiling: Ceiling, direction: Direction) -> str:
     if share is None or share.value <= 1:
         return ""
     said = (
-        f"the session's peak, of {share.count} jobs, was {share.peak:.0f} MiB/s "
+        f"the session's peak, of {counted(share.count, 'job')}, was {share.peak:.0f} MiB/s "
         f"({_FILES[ceiling]}), and {row.run.call} reached {share.value * share.peak:.0f}"
     )
     times = [sample.values.get(f"{direction}_seconds") for sample in row.samples]

@@ -19,8 +19,6 @@ from ..session.model import DIRECTIONS, Direction
 OUTSIDE = "between phases"
 MIXED = "not told apart"
 LAYERS = ("MPI-IO", "POSIX")
-# The names of the layers in heat maps.
-HEAT = {"MPI-IO": "MPIIO", "POSIX": "POSIX"}
 HEAT_ORDER: tuple[Direction, ...] = ("read", "write")
 SLACK = 0.05  # seconds: accuracy of the times of Darshan's runtime
 NEEDS = "needs -S dxt=true"
@@ -161,7 +159,7 @@ def _accesses(log: Log, own: Callable[[str], bool], found: Singly) -> str:
         for direction in DIRECTIONS
     }
     lost = [f"{kept[d]} of {counted[d]} bytes of {d}" for d in DIRECTIONS if kept[d] != counted[d]]
-    known = f", whose times Darshan gives within {SLACK:g} s" if log.by_runtime else ""
+    known = f", whose times Darshan gives to within {SLACK:g} s" if log.by_runtime else ""
     return f"each access (DXT){known}" + (f", which has {', '.join(lost)}" if lost else "")
 
 
@@ -198,7 +196,7 @@ def _bins(log: Log, spans: list[Span], start: float, others: dict[str, Phase]) -
     phase if its neighbours do too: processes count from their own starts."""
     width = 0.0
     for layer in LAYERS:
-        heat = log.heat.get(HEAT[layer])
+        heat = log.heat.get(layer)
         if heat is None:
             continue
         width = heat.bin_seconds

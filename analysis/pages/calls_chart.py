@@ -25,7 +25,7 @@ from .chart import WIDTH, Panels, panel_title
 MIB = 2**20
 HEIGHT = 190  # pixels of a panel, and of what moved
 SHADES = [
-    f"color-mix(in srgb, var(--heat) {part}%, var(--paper))" for part in (10, 30, 50, 75, 100)
+    f"color-mix(in srgb, var(--heat) {part}%, var(--paper))" for part in (20, 40, 60, 80, 100)
 ]
 TIMES = (1.25, 2, 4, 10)  # where the next shade begins, relative to the median process
 Legend = list[tuple[str, str]]  # name, colour
@@ -154,12 +154,12 @@ def throughput(flows: Sequence[calls.Flow]) -> Drawn | None:
         return None
     bins = max(len(flow.moved) for flow in flows)
     top = max(rate for flow in flows for rate in flow.rates) / MIB
-    wide, paths = GRID / bins, []
-    for flow in flows:
+    wide, paths = GRID / bins / len(flows), []
+    for number, flow in enumerate(flows):
         high = [round(GRID * moved / flow.seconds / MIB / top) for moved in flow.moved]
         title = f"{flow.direction}: {three(statistics.median(flow.rates) / MIB)} MiB/s"
         d = "".join(
-            f"M{i * wide:.1f} {GRID - h}h{wide:.1f}v{h}h-{wide:.1f}z"
+            f"M{(i * len(flows) + number) * wide:.1f} {GRID - h}h{wide:.1f}v{h}h-{wide:.1f}z"
             for i, h in enumerate(high)
             if h
         )

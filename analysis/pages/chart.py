@@ -28,6 +28,7 @@ def themed(plot: alt.TopLevelMixin) -> dict[str, Any]:
             looked.configure(font="sans-serif", background=PAPER, padding=4)
             .configure_view(stroke=None)
             .configure_mark(aria=False)  # except those with a meaning
+            .configure_point(opacity=1)  # paler, it would be lost on a dark page
             .configure_axis(
                 labelColor=MUTED,
                 gridColor=GRID,
@@ -89,10 +90,17 @@ class Panels:
         return themed(alt.vconcat(*lines, spacing=26))
 
     def svgs(self) -> list[str]:
+        """Without legends: the page has one for all panels."""
         plots = [themed(panel) for panel in self.panels]
         for plot in plots:
             plot["config"]["legend"]["disable"] = True
-        return [themed_svg(plot) for plot in plots]
+        return [themed_svg({**_bare(plot), "config": plot["config"]}) for plot in plots]
+
+
+def _bare(plot: Any) -> Any:
+    if isinstance(plot, dict):
+        return {name: _bare(part) for name, part in plot.items() if name != "legend"}
+    return list(map(_bare, plot)) if isinstance(plot, list) else plot
 
 
 def _with_titles(svg: str) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The greys of all pages. One colour per name; no two names share one."""
+"""The greys of all pages, and the red. One colour per name; no two names share one."""
 
 import colorsys
 from collections.abc import Iterable
@@ -11,8 +11,9 @@ GREYS = {
     "peak": "#7d8690",
     "grid": "#eceef1",
     "paper": "#ffffff",
+    "bad": "#c2231c",
 }
-INK, MUTED, TRACK, PEAK, GRID, PAPER = GREYS.values()
+INK, MUTED, TRACK, PEAK, GRID, PAPER, BAD = GREYS.values()
 
 # Okabe and Ito's palette, which people with any colour blindness can tell apart.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999", "#F0E442")

@@ -83,7 +83,6 @@ def _shown(row: Row, same: Sequence[str], far: float, root: Path, folder: Path) 
         "speeds": speeds,
         "unit": row["unit"],
         "samples": row["samples"],
-        "verdict": verdict,
         "more": "" if more == verdict else more,
         "says": f"{said} ({sure or 'no interval'}), {row['samples'] or 'no samples'}: {verdict}",
         "links": [

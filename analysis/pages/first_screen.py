@@ -78,15 +78,10 @@ def as_json(found: Found) -> dict[str, Any]:
                 "value": place.speeds[-1],
                 "unit": place.unit,
                 **(
-                    {}
-                    if place.gain is None
-                    else {
-                        "over": DEFAULT,
-                        "gain": place.gain.value,
-                        "low": place.gain.low,
-                        "high": place.gain.high,
-                        "verdict": place.gain.verdict,
-                    }
+                    {"over": DEFAULT, "gain": place.gain.value}
+                    | {name: getattr(place.gain, name) for name in ("low", "high", "verdict")}
+                    if place.gain
+                    else {}
                 ),
                 "share": found.shares.get(id(place)),
                 "kinds": list(map(of_kind, place.steps)),

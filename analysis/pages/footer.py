@@ -14,11 +14,12 @@ from .screen import shown
 from .words import bandwidth_text, of_processes, outcome_text, percent_text, range_text
 
 CACHES = {
-    "dropped": "cold: the page cache was emptied before reading",
-    "cached": "cached: some of the files' pages were in memory, so reads are not the disk's speed",
-    "memory": "memory: the file system is memory itself",
+    "dropped": "cold, as the page cache was emptied before reading",
+    "cached": "some of the files' pages were in memory, so it is not the disk's speed",
+    "memory": "the file system is memory itself",
 }
 
+SOURCES = {"peak test": "by a peak test", "same job": "beside a case", "case": "by a case"}
 SMALL = {"small": "accesses of 4 KiB", "files": "plain files"}
 # Outcomes that are named only where there are some.
 OTHERS: dict[Outcome, str] = {
@@ -101,7 +102,8 @@ def peak_lines(table: Table) -> list[str]:
     for of, peak in table.highest.all().items():
         about = [of.fs, of_processes(of.processes), files[of.ceiling], of.direction]
         about += ["fsync"] if of.fsync else []
-        value = f"{bandwidth_text(peak.value)} ({peak.source}, of {peak.jobs} jobs)"
+        jobs = counted(peak.jobs, "job")
+        value = f"{bandwidth_text(peak.value)} ({SOURCES[peak.source]}; {jobs})"
         lines.append(f"{', '.join(about)}: {value}")
     small: dict[str, list[str]] = defaultdict(list)
     for (_, _, fs, processes, name), peak in table.highest.small.items():

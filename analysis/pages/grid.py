@@ -15,21 +15,12 @@ from iogauge.common.text import ratio
 from ..columns import columns
 from ..session.model import SHORT
 from . import screen
-from .words import value_text
+from .words import BAD, GOOD, value_text
 
 STYLES = {
-    "faster": "green",
-    "slower": "bold red",
-    "reproduced": "green",
-    "contradicted": "bold red",
-    "not decided yet": "yellow",
-    "yes": "green",
-    "FAILED": "bold red",
-    "MISMATCH": "bold red",
-    "last run low": "bold red",
-    "not asked": "yellow",
-    "regressed": "bold red",
-    "recovered": "green",
+    **dict.fromkeys(GOOD, "green"),
+    **dict.fromkeys(BAD, "bold red"),
+    **dict.fromkeys(("not decided yet", "not asked"), "yellow"),
 }
 BETWEEN = 2  # blanks between two columns
 CASE_WRAPS = 24
@@ -54,7 +45,15 @@ class Texts(NamedTuple):
     left: Sequence[int]
 
 
+def filled(table: Texts) -> Texts:
+    """Without columns that are empty in all rows."""
+    kept = [i for i in range(len(table.head)) if any(row[i] for row in table.rows)]
+    head, *rows = ([row[i] for i in kept] for row in (table.head, *table.rows))
+    return Texts(table.caption, head, rows, [kept.index(i) for i in table.left if i in kept])
+
+
 def of_texts(table: Texts) -> Grid:
+    table = filled(table)
     grid = Grid(title=table.caption or None, title_justify="left", box=None, pad_edge=False)
     for i, word in enumerate(table.head):
         grid.add_column(word, justify="left" if i in table.left else "right")

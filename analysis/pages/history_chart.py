@@ -14,12 +14,11 @@ from iogauge.common.files import write_whole
 from ..errors import OutputError
 from ..judge.history import LOW, History
 from .chart import SAYS, WIDTH, Panels, panel_title, themed_svg
-from .colours import INK, MUTED, PALETTE
+from .colours import BAD, INK, MUTED, PALETTE
 from .history_table import change_text
 from .page import PNG_SCALE
 from .words import stretches, value_text
 
-BAD = "#D55E00"
 HEIGHT = 110  # pixels of a panel
 MOST = 24  # histories in one picture, the largest drops first
 POINTS = 250  # of a panel

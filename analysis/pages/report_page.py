@@ -28,6 +28,8 @@ from .grid import KEYS
 from .page import link
 from .report_tables import Section
 from .words import (
+    BAD,
+    GOOD,
     bandwidth_text,
     outcome_text,
     over_time,
@@ -108,10 +110,7 @@ _TITLES = {**SHORT, "fs": "file system"}
 LONG = columns("long")
 NARROW = ("variant", "hints", "parameters")  # may be folded
 COUNTED = ("bytes", "calls", "processes")
-STYLES = {
-    **dict.fromkeys(("regressed", "last run low", "contradicted", "slower", "mismatch"), "bad"),
-    **dict.fromkeys(("recovered", "reproduced", "faster", "verified"), "good"),
-}
+STYLES = dict.fromkeys(BAD, "bad") | dict.fromkeys(GOOD, "good")
 
 Cell = dict[str, Any]
 Each = Callable[[Sequence[Section]], Iterable[Section]]

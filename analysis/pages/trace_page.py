@@ -2,6 +2,7 @@
 """The page of one traced run, or of a log alone: tables, hints and pictures in a single file."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,30 +20,19 @@ from ..ledger.phases import Singly
 from ..ledger.traced import Traced
 from ..ledger.verdict import Judgement
 from ..session.model import DIRECTIONS
-from . import access_chart, calls_chart, trace_text
+from . import access_chart, calls_chart, grid, trace_text
 from .access_chart import COLOURS
 from .calls_chart import HEIGHT
 from .chart import WIDTH, Panels, panel_title
 from .page import load_template
 
 Picture = tuple[str, str, Panels | None]  # name, what it shows, the charts
-BUCKETS = [
-    "0_100",
-    "100_1K",
-    "1K_10K",
-    "10K_100K",
-    "100K_1M",
-    "1M_4M",
-    "4M_10M",
-    "10M_100M",
-    "100M_1G",
-    "1G_PLUS",
-]
+SIZES = ("0", "100", "1K", "10K", "100K", "1M", "4M", "10M", "100M", "1G")  # of Darshan's buckets
 
 
 def histogram(ledger: Ledger) -> Panels | None:
     """A panel of each layer."""
-    names = {bucket: bucket.replace("_PLUS", "+").replace("_", "-") for bucket in BUCKETS}
+    names = {f"{low}_{high}": f"{low}-{high}" for low, high in pairwise(SIZES)} | {"1G_PLUS": "1G+"}
     layers: dict[str, list[dict[str, Any]]] = {}
     for side in ledger.sides:
         for layer in side.layers:
@@ -131,7 +121,7 @@ def _page(
     return load_template(TEMPLATE).render(
         title=title,
         log=log,
-        parts=parts,
+        parts=[(title, map(grid.filled, of), said) for title, of, said in parts],
         judgement=judgement,
         links=links,
         drawn=[one for one in drawn if one],

@@ -265,13 +265,17 @@ def _phase_rows(ledger: Ledger) -> list[tuple[str, ...]]:
 
 def _writers(ledger: Ledger) -> str:
     side = ledger.side("write")
-    posix = side.layer("POSIX") if side else None
+    layers = {layer.name: layer for layer in side.layers} if side else {}
+    posix = layers.get("POSIX")
     if posix is None or posix.processes is None:
         return "how many processes wrote: not in this log (it holds one record of all of them)"
+    wrote = f"{posix.processes} of {ledger.processes} processes wrote data"
+    if "MPI-IO" not in layers:
+        return wrote
     asked, used = ledger.hints.get("cb_nodes", (None, None))
     hint = f"cb_nodes was {f'set to {asked}' if asked else 'not set'}"
     hint += f"; the library used {used}" if used else "; the library does not report what it used"
-    return f"{posix.processes} of {ledger.processes} processes wrote data; {hint}"
+    return f"{wrote}; {hint}"
 
 
 def _layer_row(layer: seconds.Layer) -> tuple[str, ...]:

@@ -14,6 +14,8 @@ from ..session.rows import Row
 from ..statistics.spread import Spread
 
 NOTHING = "-"
+GOOD = ("faster", "reproduced", "recovered", "verified", "yes")
+BAD = ("slower", "contradicted", "regressed", "last run low", "mismatch", "FAILED", "MISMATCH")
 DISTURBED = "disturbed"  # the machine was disturbed, and a share would mislead
 
 
@@ -36,9 +38,12 @@ def percent_text(row: Row, ceiling: Ceiling, direction: Direction) -> str:
     share = row.share(ceiling, direction)
     if share is None:
         return DISTURBED if row.disturbed(direction) else NOTHING
-    percent = 100 * share.value
-    decimals = 0 if percent >= 1 else 1
-    return "<0.1" if 0 < percent < 0.05 else f"{percent:.{decimals}f}"
+    return _percent(share.value)
+
+
+def _percent(share: float) -> str:
+    percent = 100 * share
+    return "<0.1" if 0 < percent < 0.05 else f"{percent:.{0 if percent >= 1 else 1}f}"
 
 
 ABOVE = "▲"  # marks a share above 100 %, which is always explained
@@ -52,10 +57,12 @@ def with_mark(text: str, why: str) -> str:
 def share_text(row: Mapping[str, Any]) -> str:
     if row["efficiency"] is None:
         return DISTURBED
-    text = f"{100 * row['efficiency']:.{0 if row['efficiency'] >= 0.01 else 1}f} %"
-    if row["low"] is None:
-        return text
-    return f"{text} ({100 * row['low']:.0f} to {100 * row['high']:.0f})"
+    text = f"{_percent(row['efficiency'])} %"
+    return (
+        text
+        if row["low"] is None
+        else f"{text} ({_percent(row['low'])} to {_percent(row['high'])})"
+    )
 
 
 def outcome_text(row: Row) -> str:

@@ -68,11 +68,13 @@ def _in_words(row: Row, args: argparse.Namespace, unit: str) -> str:
     variant = f" ({row['variant']})" if row["variant"] else ""
     interval = f" ({row['low']:.0f} to {row['high']:.0f})" if row["low"] else ""
     gain = ""
-    if row["over_default"]:
+    if row["verdict"] == "is the default":
+        gain = ", the default"
+    elif row["over_default"]:
         low, high = row["gain_low"], row["gain_high"]
         value = ratio(row["over_default"], row["verdict"])
         ends = f"{three(low)} to {three(high)}" if low else row["lacks"] or "no interval"
-        gain = f", {value} times {args.default} on the same stack ({ends})"
+        gain = f", {value} times as fast as {args.default} on the same stack ({ends})"
     text = (
         f"{row['fs']}, {row['scale']}, {row['processes']} processes: {row['call']} on "
         f"{row['stack']}{variant}{hints}: {row[unit]:.0f} {SHORT[unit]}{interval}{gain}"

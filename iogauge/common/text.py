@@ -87,7 +87,7 @@ def three(value: float) -> str:
     """At least three significant digits and no false precision: 512, 21.4, 1.07; below 1 two:
     0.62, 0.093, 0.0042."""
     if 0 < abs(value) < 0.1:
-        return f"{value:.2g}"
+        return f"{value:#.2g}"
     decimals = 0 if value >= 100 else 1 if value >= 10 else 2
     return f"{value:.{decimals}f}"
 
@@ -101,7 +101,7 @@ def ratio(value: float, verdict: str) -> str:
 
 
 def percent(value: float) -> str:
-    return f"{100 * value:.0f} %"
+    return "<1 %" if 0 < value < 0.005 else f"{100 * value:.0f} %"
 
 
 def counted(count: int, word: str) -> str:

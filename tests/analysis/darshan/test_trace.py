@@ -111,7 +111,7 @@ def test_darshans_runtime_has_the_bytes_at_the_api(name: str, api: str, more: in
 def test_the_phases_of_a_log_of_darshans_runtime() -> None:
     """Its DXT is newer than the wheel's library, and its clock begins late."""
     ledger = load(DATA / "darshan-mpich-hdf5-dxt").ledger
-    assert ledger.phases_from == "each access (DXT), whose times Darshan gives within 0.05 s"
+    assert ledger.phases_from == "each access (DXT), whose times Darshan gives to within 0.05 s"
     moved = {phase.title: phase.layers["MPI-IO"].bytes for phase in ledger.phases if phase.layers}
     assert moved["write: write"] == {"write": PAYLOAD, "read": 0}
     # Of phases of a tenth of a millisecond, some of finding the data sets stands in the reading.

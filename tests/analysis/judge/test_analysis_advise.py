@@ -47,7 +47,7 @@ def test_in_words(tmp_path: Path) -> None:
     done = run_analysis("advise", "--pattern", "s3d", "--system", "local", "--store", store)
     assert (
         "ram, smoke, 2 processes: posix on openmpi, no hints: 300 MiB/s, "
-        "3.00 times mpiio:collective on the same stack (3.00 to 3.00); "
+        "3.00 times as fast as mpiio:collective on the same stack (3.00 to 3.00); "
         f"a repeat took {took:.2g} ms, too short for advice\n"
         "  a file per process: posix on openmpi\n"
         "  one shared file: mpiio:collective on openmpi, taking 3.00 times as long as a file per "
@@ -60,7 +60,8 @@ def test_few_jobs_have_no_third_digit(tmp_path: Path) -> None:
     store = made.store(tmp_path, [values], jobs=True)
     done = run_analysis("advise", "--pattern", "s3d", "--system", "local", "--store", store)
     assert (
-        ", 3.1 times mpiio:collective on the same stack (1 pair; 6 needed); a repeat" in done.stdout
+        ", 3.1 times as fast as mpiio:collective on the same stack (1 pair; 6 needed); a repeat"
+        in done.stdout
     )
     assert ", taking 3.1 times as long as a file per process, not decided yet: 1 " in done.stdout
 
