@@ -167,8 +167,7 @@ def test_that_it_is_refused_is_said_wherever_stderr_goes(stack: Stack, tmp_path:
     words = preload(prepared(other.name), tmp_path / "traces", tmp_path)
     del words["IOGAUGE_TRACE_DIR"]
     for way in ([], ["again"]):
-        start = ["env", *_words(words), str(program), str(log), *way]
-        assert traced(start, stack_values(stack)).returncode == 1
+        assert launched(stack, 1, [program, log, *way], words).returncode == 1
         assert "not this program's MPI; preload the one built for that" in log.read_text()
         log.unlink()
 
