@@ -204,7 +204,7 @@ replay-size: setup ### plan the replay of 10^7 accesses of 4,096 processes: seco
 blame-size: setup ### find who raced among 10^6 accesses of 64 processes: seconds (ARGS='--accesses 100000')
 	@$(PYTHON) -m tests.sizes blame $(ARGS)
 
-simulate: setup-test ### what the statistics promise, simulated (3 minutes; ranges in docs/analysis.md)
+simulate: setup-test ### what the statistics promise, simulated (7 minutes; ranges in docs/analysis.md)
 	@$(PYTHON) -m tests.simulate $(ARGS)
 
 docs: $(DOCS)/made ## the documentation as a site in .local/site; a dead link fails
