@@ -29,6 +29,7 @@ class Run:
     pattern: str
     method: str
     mode: str
+    site: str = ""  # empty: this machine
 
     @property
     def call(self) -> str:
@@ -48,13 +49,14 @@ def run_of(folder: Path, document: dict[str, Any]) -> Run:
     case = (case_file.read(folder) or {}).get("case", {})
     parts = folder.resolve().parts
     return Run(
-        test=re.sub(r"_[0-9a-f]{8}$", "", str(case.get("unique_name") or parts[-1])),
+        test=re.sub(r"_[0-9a-f]{8}.*| .*", "", str(case.get("name") or parts[-1])),
         fs=str(case.get("fs") or ""),
         scale=str(case.get("scale") or ""),
         stack=str(case.get("environ") or (parts[-2] if len(parts) > 1 else "")),
         pattern=str(asked["pattern"]),
         method=str(asked["method"]),
         mode=str(asked.get("mode") or ""),
+        site=str(case.get("system") or "local").replace("local", ""),
     )
 
 
@@ -108,12 +110,12 @@ def _two(run: Run, options: str, text: str, pair: tuple[str, str, str]) -> Remed
 
 
 def _measure(run: Run, calls: tuple[str, ...], options: str = "", scales: str = "") -> str:
-    """`scales`: a regular expression."""
-    known = {"fs": re.escape(run.fs), "scale": scales or re.escape(run.scale)}
-    chosen = "".join(f"(?=.*%{key}=({v})(%|\\Z))" for key, v in known.items() if v)
+    """`scales`: separated by commas."""
     either = "|".join(dict.fromkeys(calls))
-    words = [f"-n '{run.test}{chosen}.*%call=({either})(%|\\Z)' -- --repeat {ROUNDS}"]
-    words += [f"-p {run.stack}"] if run.stack else []
+    words = [f"-n '{run.test}.*%call=({either})(%|\\Z)'"]
+    known = {"site": run.site, "fs": run.fs, "scale": scales or run.scale}
+    words += [f"--{key} {value}" for key, value in known.items() if value]
+    words += [f"-- --repeat {ROUNDS}", f"-p {run.stack}"][: 1 + bool(run.stack)]
     words += [options] if options else []
     return f"iogauge run {' '.join(words)}"
 
@@ -147,7 +149,7 @@ def _metadata(run: Run, _: Cause) -> Remedy:
     larger = "laptop" if own == "smoke" else "node"
     return Remedy(
         "more data for each file: opening and closing cost the same for any size",
-        (_measure(run, (run.call,), scales=f"{own}|{larger}"), _compare(run, own, larger, "scale")),
+        (_measure(run, (run.call,), scales=f"{own},{larger}"), _compare(run, own, larger, "scale")),
     )
 
 

@@ -22,7 +22,6 @@ from iogauge.analysis.pages import answers
 from iogauge.analysis.session.peaks import Peaks, SessionPeak
 from tests import analysis_made as made
 from tests.analysis_recorded import DATA, run_analysis, s3d
-from tests.reframe_session import reframe
 
 LOGS = DATA / "darshan"
 PAYLOAD = 64 * 2**20
@@ -342,17 +341,6 @@ def test_each_cause_has_a_pair_that_the_analysis_takes(kind: Kind) -> None:
     assert "/nowhere" in done.stderr
 
 
-def test_what_it_tells_to_run_is_selected(tmp_path: Path) -> None:
-    """By ReFrame, as `iogauge run` would start it: both of the pair, and nothing else."""
-    told = remedies.remedy(RUN, Cause("exchange", "write", 0.5, "write", "", "", ""))
-    words = told.commands[0].replace(f" -- --repeat {remedies.ROUNDS}", "")
-    options = shlex.split(words.removeprefix("iogauge run "))
-    found = reframe(tmp_path, "-l", *options, tests="s3d.py").listed
-    assert sorted(found) == [
-        f"S3d %fs=ram %call=mpiio:{mode} %scale=smoke" for mode in ("collective", "independent")
-    ]
-
-
 def test_only_data_calls_to_the_runs_own_files_count() -> None:
     """By POSIX and MPI-IO; not those of a ceiling, and not of another layer."""
     document = {"files": [{"path": "/fs/a"}], "file_count": 1}
@@ -377,7 +365,7 @@ def test_of_a_run_without_a_case_its_folder_tells(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     right = remedies.Run("S3d", "", "", "openmpi", "s3d", "mpiio", "collective")
     assert remedies.run_of(folder, document()) == right
-    case = {"unique_name": "Ior_0123abcd", "fs": "ram", "scale": "smoke", "environ": "mpich"}
+    case = {"name": "Ior %fs=ram", "fs": "ram", "scale": "smoke", "environ": "mpich"}
     (folder / "case.json").write_text(json.dumps({"session": {}, "case": {**case, "ended": 1.0}}))
     right = remedies.Run("Ior", "ram", "smoke", "mpich", "s3d", "mpiio", "collective")
     assert remedies.run_of(folder, document()) == right
