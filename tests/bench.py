@@ -242,7 +242,7 @@ def main(words: list[str] | None = None) -> int:
     failed = False
     places = {"ram": local.ram(), "disk": local.disk()}
     for environ, place in itertools.product(local.ENVIRONS, places):
-        if reason := kernels.missing(environ["name"]):
+        if reason := kernels.lacking(environ["name"]):
             print(reason, file=sys.stderr)
             continue
         stack = Stack.of(environ, kernels.build_for_runs(environ))

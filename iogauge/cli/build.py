@@ -2,7 +2,6 @@
 """`build`: iokernel alone, for one stack."""
 
 import argparse
-import subprocess
 
 from iogauge.analysis.errors import EXIT_OK, UsageError
 from iogauge.common.paths import builds
@@ -29,9 +28,8 @@ def run(args: argparse.Namespace) -> int:
         folder = (args.dir or builds() / f"measure-{args.stack}").absolute()
         program = kernels.build(args.stack, folder, *(args.cmake or kernels.RELEASE))
     if args.prefix:
-        prefix = str(args.prefix.absolute())
-        command = ["cmake", "--install", str(program.parent), "--prefix", prefix]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        program = args.prefix.absolute() / "bin" / "iokernel"
+        prefix = args.prefix.absolute()
+        kernels.call("cmake", "--install", str(program.parent), "--prefix", str(prefix))
+        program = prefix / "bin" / "iokernel"
     print(program)
     return EXIT_OK

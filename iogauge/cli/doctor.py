@@ -69,11 +69,12 @@ def _python() -> Iterator[Line]:
 
 
 def _stacks() -> Iterator[Line]:
-    from iogauge.measure import stacks  # here and below: without ReFrame they cannot be loaded
+    # here and below: without ReFrame they cannot be loaded
+    from iogauge.measure import kernels, stacks
 
     usable = 0
     for name in stacks.known():
-        lacks = stacks.lacking(name)
+        lacks = kernels.lacking(name)
         there, missing = stacks.libraries(name)
         usable += not lacks
         more = f"; without {' '.join(missing)}" if missing else ""

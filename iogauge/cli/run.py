@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
 
 def use(names: list[str]) -> None:
     names = names or os.environ.get("IOGAUGE_STACKS", "").split()
-    if missing := [name for name in names if stacks.lacking(name)]:
+    if missing := [name for name in names if kernels.lacking(name)]:
         stacks.install(missing)
     os.environ["IOGAUGE_STACKS"] = " ".join(names)
 

@@ -11,7 +11,7 @@ import yaml
 
 from iogauge.analysis.errors import EXIT_OK
 from iogauge.common.paths import ENVIRONMENTS, ROOT, below
-from iogauge.measure import stacks
+from iogauge.measure import kernels, stacks
 from reframe_tests.machine import spack
 
 from . import formats, options
@@ -26,7 +26,7 @@ def add_list(parser: argparse.ArgumentParser) -> None:
 def run_list(args: argparse.Namespace) -> int:
     rows: list[dict[str, formats.Value]] = []
     for name in stacks.known():
-        lacks = stacks.lacking(name)
+        lacks = kernels.lacking(name)
         there, missing = stacks.libraries(name)
         rows.append(
             {
@@ -73,7 +73,8 @@ def load(file: Path, known: set[str], top: str | None = None) -> dict[str, Any]:
         found: dict[str, Any] = data[top] if top else data
         names = {str(key).rstrip(":") for key in found}
     except (OSError, yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
-        raise Wrong(f"{file}: {error or type(error).__name__}") from None
+        why = getattr(error, "strerror", "") or error or type(error).__name__
+        raise Wrong(f"{file}: {why}") from None
     if not names <= known:
         wrong = ", ".join(sorted(names - known))
         raise Wrong(f"{file}: unknown key {wrong}; use {', '.join(sorted(known))}")

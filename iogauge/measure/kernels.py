@@ -8,12 +8,14 @@ import subprocess
 import sys
 from collections.abc import Container, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from iogauge.analysis.errors import EXIT_NOT_VERIFIED, AnalysisError, UsageError
 from iogauge.common import lock
 from iogauge.common.paths import BUILDS, KERNELS, builds
 from iogauge.common.text import first_error
+from reframe_tests.machine import stacks as needs
 
 # Warnings are errors: the build of the tests.
 STRICT = "-DIOKERNEL_WERROR=ON"
@@ -41,13 +43,6 @@ def environ(stack: str) -> dict[str, Any]:
         raise UsageError(str(error)) from None
 
 
-def launch_words(stack: str) -> list[str]:
-    """The stack's launcher, up to `-n N`, without options that only root needs."""
-    launcher = environ(stack)["extras"]["launcher"]
-    options = [word for option in launcher["options"] for word in option.split()]
-    return [launcher["command"], *(word for word in options if word != "--allow-run-as-root")]
-
-
 def variables() -> dict[str, str]:
     """For Open MPI: waiting processes yield, a failed job ends at once, components are preset."""
     values = {"OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_pml": "ob1"}
@@ -56,6 +51,12 @@ def variables() -> dict[str, str]:
     if os.geteuid() == 0:
         values |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     return values
+
+
+def lacking(stack: str | Mapping[str, Any]) -> str:
+    """What the stack lacks here and cannot be built without; empty: nothing."""
+    of = environ(stack) if isinstance(stack, str) else stack
+    return needs.missing(SimpleNamespace(**{"extras": {}, **of}), ["build", "mpi"]) or ""
 
 
 def generator() -> str:
@@ -71,7 +72,10 @@ def build(
     source: Path = KERNELS,
     without: Container[str] = (),
 ) -> Path:
-    """Returns `iokernel`. `stack`: name or environ. `without`: libraries. Raises CannotBuild."""
+    """Returns `iokernel`. `stack`: name or environ. `without`: libraries. Raises CannotBuild, and
+    UsageError where the stack is not installed."""
+    if lacks := lacking(stack):
+        raise UsageError(lacks)
     extras = (environ(stack) if isinstance(stack, str) else stack)["extras"]
     words = ["-S", str(source), "-B", str(folder), "-G", generator()]
     for library, arguments in extras["cmake"].items():
@@ -88,10 +92,10 @@ def build(
         if before != asked:
             print(f"building iokernel in {folder}", file=sys.stderr)
             _make_empty(folder)  # CMake caches what it found
-            _run(*inside, "cmake", *words)
+            call(*inside, "cmake", *words)
             stamp.write_text(asked)
         how = ["--target", target, "--parallel", str(os.cpu_count())]
-        _run(*inside, "cmake", "--build", str(folder), *how)
+        call(*inside, "cmake", "--build", str(folder), *how)
     return folder / "iokernel"
 
 
@@ -121,14 +125,7 @@ def build_for_runs(stack: str | Mapping[str, Any]) -> Path:
     return build(stack, builds() / f"measure-{name}", *RELEASE)
 
 
-def missing(stack: str) -> str | None:
-    for tool in (environ(stack)["cc"], launch_words(stack)[0], "cmake"):
-        if not shutil.which(tool):
-            return f"stack {stack}: {tool} is not installed"
-    return None
-
-
-def _run(*words: str) -> None:
+def call(*words: str) -> None:
     try:
         done = subprocess.run(words, capture_output=True, text=True, check=False)
     except OSError as error:

@@ -18,12 +18,6 @@ DEBIAN, WHEELS = ROOT / "environments" / "debian", ROOT / "environments" / "whee
 ABI_BUILD = BUILDS / "abi"
 
 
-def lacking(name: str) -> str:
-    """What the stack lacks here and cannot run without; empty: nothing."""
-    shown = SimpleNamespace(**{"extras": {}, **kernels.environ(name)})
-    return needs.missing(shown, ["build", "mpi"]) or ""
-
-
 def libraries(name: str) -> tuple[list[str], list[str]]:
     shown = SimpleNamespace(**{"extras": {}, **kernels.environ(name)})
     asked = [one for one in shown.features if one in shown.extras.get("needs", {}) and one != "mpi"]
@@ -46,7 +40,7 @@ def install(names: list[str]) -> None:
     """Install what each stack needs beyond set-up, unless it is there. A release by its own name
     (`trixie`) is installed with both of its MPIs. Raises an AnalysisError."""
     if not is_checkout():
-        why = lacking(names[0]) or "an installed iogauge has no set-up of stacks"
+        why = kernels.lacking(names[0]) or "an installed iogauge has no set-up of stacks"
         raise UsageError(f"{why}; expected prefix:FOLDER, such as {wheels.PREFIX}/opt/openmpi")
     releases = [_release(name) for name in names if ":" not in name]
     for name in names:

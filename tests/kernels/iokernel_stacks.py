@@ -22,6 +22,7 @@ from iogauge.measure import kernels
 from iogauge.measure.iokernel import Ended, execute
 from site_configs import local
 from tests.ctest import mpi_end
+from tests.launch import launch_words
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 600  # for one run, on a machine however loaded; a hang is a failure, not a wait
@@ -164,14 +165,14 @@ def stacks() -> dict[str, Stack]:
     found = {}
     for environ in local.site_configuration["environments"]:
         extras = environ["extras"]
-        launch = kernels.launch_words(environ["name"])
+        launch = launch_words(environ["name"])
         found[environ["name"]] = Stack(environ["name"], launch, extras["mpi_library"])
     return found
 
 
 def missing(stack: Stack) -> str | None:
     """Why this machine cannot build a stack, or None."""
-    return kernels.missing(stack.name)
+    return kernels.lacking(stack.name)
 
 
 def build(stack: Stack, folder: Path, *more: str, source: Path = KERNELS) -> Stack:

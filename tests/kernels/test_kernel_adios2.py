@@ -15,6 +15,7 @@ from iokernel_stacks import ROOT, How, Stack
 
 from iogauge.measure import kernels
 from site_configs.support import debian
+from tests.launch import launch_words
 
 NAME = "trixie-openmpi"
 RELEASE = debian.Debian("trixie")
@@ -42,7 +43,7 @@ MODES = ("collective", "independent")
 @pytest.fixture(scope="module")
 def trixie() -> Stack:
     entry = kernels.environ(NAME)
-    stack = Stack(NAME, kernels.launch_words(NAME), entry["extras"]["mpi_library"])
+    stack = Stack(NAME, launch_words(NAME), entry["extras"]["mpi_library"])
     stack.build = ROOT / ".local" / "build" / f"test-{NAME}"
     kernels.build(NAME, stack.build, kernels.STRICT, "-DIOKERNEL_CGNS=OFF")
     return stack

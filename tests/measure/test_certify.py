@@ -339,7 +339,7 @@ def test_a_certified_stack_is_still_as_certified(
 ) -> None:
     """What it says is wrong may be wrong; what it certifies may not."""
     monkeypatch.setattr(recorded, "SECONDS", 600)  # a run that is late on a loaded machine is none
-    if why := kernels.missing(stack):
+    if why := kernels.lacking(stack):
         pytest.skip(why)
     if not (kernels.test_folder(stack) / "iokernel").exists():
         pytest.skip(f"the kernels of {stack} are not built: make test-kernels-{stack}")

@@ -56,7 +56,7 @@ def built_here() -> Path:
     """The folder of prebuilt kernels: an emulated processor takes ten minutes for each."""
     folder = BUILDS / "guest"
     for stack in (entry["name"] for entry in local.site_configuration["environments"]):
-        if not kernels.missing(stack):
+        if not kernels.lacking(stack):
             kernels.build(stack, folder / stack, *kernels.RELEASE)
     return folder
 

@@ -14,6 +14,7 @@ import pytest
 from iogauge.common.paths import ROOT
 from iogauge.measure import kernels
 from tests.ctest import mpi_end
+from tests.launch import launch_words
 
 PYTHON = ROOT / ".local" / "venv-readers" / "bin" / "python"
 READERS = Path(__file__).with_name("ramses_readers.py")
@@ -25,13 +26,13 @@ pytestmark = pytest.mark.readers
 def dumps(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not PYTHON.exists():
         pytest.skip("yt and osyris are not here: make test-readers installs them")
-    if reason := kernels.missing(STACK):
+    if reason := kernels.lacking(STACK):
         pytest.skip(reason)
     folder, program = (
         tmp_path_factory.mktemp("readers"),
         kernels.build_for_tests(STACK) / "iokernel",
     )
-    launch = [*kernels.launch_words(STACK), "-n", str(PROCESSES), str(program)]
+    launch = [*launch_words(STACK), "-n", str(PROCESSES), str(program)]
     for pattern in ("ramses-amr", "ramses-hydro"):
         words = [pattern, "--values", "physical", "--size", str(SIZE), "--refine", "--keep",
                  "--overwrite"]  # fmt: skip

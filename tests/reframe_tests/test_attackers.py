@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from iogauge.common.paths import KERNELS
-from iogauge.measure.kernels import STRICT, build, environ, missing
+from iogauge.measure.kernels import STRICT, build, environ, lacking
 from tests.reframe_session import reframe
 from tests.reframe_tests.fifth_lies import FIFTH_LIES
 from tests.reframe_tests.fourth_lies import FOURTH_LIES
@@ -223,7 +223,7 @@ def liar(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Lie, str], Path]
     shutil.copy(KERNELS.parent / "VERSION", source.parent)
 
     def built(lie: Lie, stack: str) -> Path:
-        if reason := missing(stack):
+        if reason := lacking(stack):
             pytest.skip(reason)
         folder = source.with_name(stack)
         honest = {name: (source / name).read_text() for name, _, _ in lie.changes}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from iogauge.measure.kernels import build_for_tests, missing
+from iogauge.measure.kernels import build_for_tests, lacking
 from reframe_tests.machine.calls import BY_NAME
 from reframe_tests.machine.duration import Move, expected_bandwidth, time_limit
 from reframe_tests.machine.placement import Shape, most_per_node
@@ -180,7 +180,7 @@ def test_independent_calls_are_copied_unless_it_is_romio() -> None:
     assert BY_NAME["pnetcdf:nonblocking"].is_copied(["romio"])
 
 
-@pytest.mark.skipif(bool(missing("mpich")), reason=str(missing("mpich")))
+@pytest.mark.skipif(bool(lacking("mpich")), reason=str(lacking("mpich")))
 @pytest.mark.parametrize("pattern", ["ramses-hydro --size 64", "cgns"])
 def test_a_reused_buffer_is_as_large_as_it_is_reckoned(pattern: str, tmp_path: Path) -> None:
     """iokernel says in its document what its buffer really is: a page more for alignment."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from iogauge.common.paths import ROOT
-from iogauge.measure.kernels import build_for_tests, missing
+from iogauge.measure.kernels import build_for_tests, lacking
 from tests.reframe_session import reframe
 
 LOG = ROOT / "tests" / "data" / "darshan" / "darshan-mpich-hdf5-dxt" / "trace.darshan"
@@ -16,7 +16,7 @@ CALLS = r"call=(posix-shared|hdf5:collective)(%|$)"
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(bool(missing("openmpi")), reason=str(missing("openmpi")))
+@pytest.mark.skipif(bool(lacking("openmpi")), reason=str(lacking("openmpi")))
 @pytest.mark.parametrize(
     ("tests", "name", "cases"),
     [("replay.py", "Replay.*fs=ram", 1), ("what_if.py", f"WhatIf.*fs=ram.*{CALLS}", 2)],

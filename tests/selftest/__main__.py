@@ -88,7 +88,7 @@ def parse(words: Sequence[str] | None) -> Asked:
         time.monotonic() + 60 * asked.minutes if asked.minutes else None,
         asked.cases or (SHORT_CASES if asked.short else None),
         corruptions if asked.corruptions is None else asked.corruptions,
-        [s for s in stacks if not kernels.missing(s)],
+        [s for s in stacks if not kernels.lacking(s)],
         asked.parts or (PARTS[:-1] if asked.short or asked.only.pattern else PARTS), asked.json,
     )  # fmt: skip
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from iogauge.measure import kernels
 from iogauge.measure.iokernel import Stack
+from tests.launch import launch_words
 from tests.selftest.injector import FAULTS, Plan
 
 # Small and uneven; a pattern that is not here runs with its defaults.
@@ -63,7 +64,7 @@ class Subject:
         self, folder: Path, *more: str, variables: Mapping[str, str] | None = None
     ) -> list[str]:
         """`variables`: of its processes, not of the launcher."""
-        words = [*kernels.launch_words(self.stack), "-n", str(self.processes)]
+        words = [*launch_words(self.stack), "-n", str(self.processes)]
         if variables:
             words += ["env", *(f"{name}={value}" for name, value in variables.items())]
         return [*words, str(self.program), *self.words(folder), *more]

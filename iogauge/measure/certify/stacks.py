@@ -176,7 +176,7 @@ def prepare(name: str, built: str = "") -> Candidate:
     """With its kernels, built here or from the folder `built`. Raises UsageError."""
     environ = kernels.environ(name)
     extras = environ["extras"]
-    if lacking := installed.lacking(name):
+    if lacking := kernels.lacking(name):
         raise UsageError(lacking)
     inside = list(extras.get("inside", []))
     try:
