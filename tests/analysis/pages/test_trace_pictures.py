@@ -21,7 +21,7 @@ MIB = 2**20
 
 def test_no_direction_hides_another() -> None:
     """Both moved data in the same two intervals, reads twice as much."""
-    flows = [Flow(way, 1.0, [rate * MIB] * 2) for way, rate in (("write", 1), ("read", 2))]
+    flows = [Flow("write", 1.0, [MIB] * 2), Flow("read", 1.0, [2 * MIB] * 2)]
     picture, _ = calls_chart.throughput(flows) or pytest.fail("no picture")
     spans = []
     for path in picture.sides[0]:
