@@ -109,6 +109,7 @@ def _row(stack: certificate.StackRuns) -> dict[str, Any]:
 
 
 def load(path: Path) -> certificate.Certificate:
+    options.need(path, "the runs of `iogauge certify`, or a certificate that it kept")
     if path.is_dir():
         return certificate.judge(path)
     with reraised(json_file.Unreadable, NothingFoundError, f"{path}: "):

@@ -41,9 +41,9 @@ def show(
     else:
         from iogauge.analysis.pages import grid, screen  # here: CSV does without them
 
-        note = note or ("" if rows else "none")
-        grid.show([joined(row) for row in rows], columns, wide=args.wide, below=note)
-        if note:
+        if rows:
+            grid.show([joined(row) for row in rows], columns, wide=args.wide, below=note)
+        if note := note or ("" if rows else "none"):
             screen.console().print(screen.shown(note), soft_wrap=not sys.stdout.isatty())
 
 

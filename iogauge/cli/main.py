@@ -145,16 +145,21 @@ def _sub_verbs(verb: str, rest: Sequence[str]) -> NoReturn:
     raise SystemExit(0 if rest else EXIT_USAGE)
 
 
+def _run(words: list[str]) -> int:
+    command, words = _find(words)
+    if command.in_checkout:
+        options.need_checkout(command.name)
+    args = parser_of(command).parse(words)
+    return int(args.run(args)) or (EXIT_DATA if getattr(args, "damaged", False) else 0)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     _complete()
-    command, words = _find(list(sys.argv[1:] if argv is None else argv))
     try:
-        if command.in_checkout:
-            options.need_checkout(command.name)
-        args = parser_of(command).parse(words)
-        code = int(args.run(args)) or (EXIT_DATA if getattr(args, "damaged", False) else 0)
-        sys.stdout.flush()  # here, so that a broken pipe is noticed here
-        return code
+        try:
+            return _run(list(sys.argv[1:] if argv is None else argv))
+        finally:
+            print(end="", flush=True)  # here, so that a broken pipe or a full disk is noticed
     except KeyboardInterrupt:
         return 130  # as a shell reports SIGINT
     except BrokenPipeError:
@@ -173,15 +178,13 @@ def _expected(error: Exception) -> tuple[str, int] | None:
     """The message and exit status; None for a mistake in this program."""
     if isinstance(error, AnalysisError):
         return str(error), error.exit_code
-    if isinstance(error, tables.BadTable):  # a file of this package is missing or damaged
-        return str(error), EXIT_DATA
-    if isinstance(error, CannotWrite):
-        return str(error), EXIT_USAGE
+    if isinstance(error, tables.BadTable | CannotWrite):  # a file of this package; a user's
+        return str(error), EXIT_USAGE if isinstance(error, CannotWrite) else EXIT_DATA
     if isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("iogauge"):
         right = paths.CHARTS if error.name in options.CHARTS else paths.SET_UP
         return f"{sys.executable} has no package {error.name!r}: {right}", EXIT_USAGE
     if isinstance(error, OSError):  # an unreadable file or folder, a full disk
-        return f"{error.filename}: {error.strerror}", EXIT_DATA
+        return f"{error.filename or 'output'}: {error.strerror}", EXIT_DATA
     if type(error).__module__.partition(".")[0] in ("_duckdb", "duckdb"):
         # A file that looked like a session of the store.
         return f"the store: {' '.join(str(error).split())}", EXIT_DATA

@@ -18,7 +18,7 @@ from iogauge.analysis.judge import faster_alternative
 from iogauge.analysis.judge.faster_alternative import Alternative
 from iogauge.analysis.replay import check, plan, what_if
 from iogauge.analysis.replay.check import Comparison
-from iogauge.analysis.replay.trace import POSIX, READ, WRITE, CannotReplayError
+from iogauge.analysis.replay.trace import POSIX, READ, WRITE, CannotReplayError, Trace
 from iogauge.common import paths
 from iogauge.common.files import write_whole
 from iogauge.common.progress import Bar
@@ -60,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
     runner = _runner(args)
     known = runner.methods()
     measured.chosen(args.method, known)
+    log = replay_steps.loaded(args)  # before a folder is made for it
     name = f"{args.trace.absolute().name.removesuffix('.darshan')}.replay"
     work = args.out or options.unused(Path(name), folder=True)
     work.mkdir(parents=True, exist_ok=True)
@@ -67,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     for line in leftovers.remove(runner.data):
         print(f"replay: {line}", file=sys.stderr)
     with redirect_stdout(sys.stderr) if formats.for_programs(args) else nullcontext():
-        found = _all(runner, args, known)
+        found = _all(runner, args, known, log)
     out = runner.work / "answer.json"
     write_whole(out, json.dumps(found, indent=1))
     options.say_written(out)
@@ -78,9 +79,9 @@ def run(args: argparse.Namespace) -> int:
     return EXIT_OK if found["good"] else EXIT_NOT_VERIFIED
 
 
-def _all(runner: Runner, args: argparse.Namespace, known: Known) -> dict[str, Any]:
+def _all(runner: Runner, args: argparse.Namespace, known: Known, trace: Trace) -> dict[str, Any]:
     """The content of `answer.json`. `good`: all verified, and the replay matches the log."""
-    made = replay_steps.planned(args, runner.work / SCHEDULE)
+    made = plan.make(trace, runner.work / SCHEDULE, args.gap)
     for line in (*made.said, *made.conflicts):
         print(f"  {plain(line)}")
     replay = measured.logged(made.trace, runner.work / SCHEDULE)

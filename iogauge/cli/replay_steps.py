@@ -28,11 +28,11 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     add("--synthesise", action="store_true")
 
 
-def planned(args: argparse.Namespace, out: Path) -> plan.Plan:
+def loaded(args: argparse.Namespace) -> Trace:
     if not 0 < args.gap < float("inf"):
         raise trace.CannotReplayError(f"--gap {args.gap}: expected a number of seconds above 0")
     choice = trace.Choice(only=args.only, posix=args.posix, synthesise=args.synthesise)
-    return plan.make(trace.load(args.trace, choice), out, args.gap)
+    return trace.load(args.trace, choice)
 
 
 def add_plan(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +44,7 @@ def add_plan(parser: argparse.ArgumentParser) -> None:
 
 
 def run_plan(args: argparse.Namespace) -> int:
-    made = planned(args, args.out)
+    made = plan.make(loaded(args), args.out, args.gap)
     found = {
         "processes": made.trace.processes,
         "files": len(made.trace.files),

@@ -3,6 +3,7 @@
 
 import argparse
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ def add_new(parser: argparse.ArgumentParser) -> None:
 def run_new(args: argparse.Namespace) -> int:
     if not re.fullmatch(r"[a-z][a-z0-9_]*", args.name):
         raise UsageError(f"{args.name!r}: expected a lower-case letter, then a-z 0-9 _")
+    if args.output and args.output.suffix != ".py":  # else --site would take it for a name
+        raise UsageError(f"--output {args.output}: expected a name that ends with .py")
     own = ROOT / "site_configs" if is_checkout() else Path()
     path = args.output or own / f"{args.name}.py"
     if path.is_file():
@@ -38,7 +41,7 @@ def run_new(args: argparse.Namespace) -> int:
     write_whole(path, site_file(args.name, machine, batch))
     for line in batch.remarks:
         options.say(line)
-    site = args.name if is_checkout() and not args.output else path
+    site = args.name if is_checkout() and not args.output else shlex.quote(str(path))
     print(f"{path}: look for CHECK; then, with one of its partitions if there are several,\n")
     print(f"  iogauge site check {site}")
     print(f"  iogauge run --site {site} --dry-run -t smoke")

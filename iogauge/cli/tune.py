@@ -76,20 +76,9 @@ def asked_for(args: argparse.Namespace) -> dict[str, Any]:
     if not place.is_dir():
         raise UsageError(f"--fs {unknown(args.fs, systems)}, or an existing folder")
     in_memory = mount_of(place)["type"] in IN_MEMORY
-    names = (
-        "pattern",
-        "fs",
-        "stack",
-        "processes",
-        "budget",
-        "default",
-        "wish",
-        "scope",
-        "seed",
-        "site",
-    )
+    of_this_call = ("run", "write", "resume")
     return {
-        **{name: getattr(args, name) for name in names},
+        **{name: value for name, value in vars(args).items() if name not in of_this_call},
         "place": str(place),
         "launch": args.launch or "",
         "fsync": not in_memory if args.fsync is None else args.fsync,

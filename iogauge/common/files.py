@@ -70,6 +70,19 @@ def _writing(path: Path, modified: float | None) -> Iterator[BinaryIO]:
         raise
 
 
+def append(path: Path, line: str) -> None:
+    """The file has the whole line, or is as it was. Raises CannotWrite."""
+    try:
+        with path.open("ab", buffering=0) as out:
+            before, data = out.tell(), f"{line}\n".encode()
+            if out.write(data) < len(data):
+                out.truncate(before)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(out.fileno())
+    except OSError as error:
+        raise CannotWrite(error.errno, error.strerror, str(path)) from error
+
+
 def permit(path: Path, mode: int = 0o666) -> None:
     """The permissions of a new file; 0o777 for a program."""
     umask = os.umask(0o077)

@@ -71,7 +71,7 @@ def find(name: str) -> Path:
     if name.endswith(".py"):
         path = Path(name).absolute()
         if not path.is_file():
-            raise UsageError(f"--site {name}: expected a file, found none")
+            raise UsageError(f"{name}: expected a site file, found none")
         return path
     known = {path.stem: path for path in files()}
     if name not in known:

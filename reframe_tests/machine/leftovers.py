@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from iogauge.common import processes
+from iogauge.common.files import write_whole
 
 MARKER = ".iogauge-run"
 # Of job scripts: HOST.PROCESS.TIME; of own_folder: 8 digits.
@@ -28,8 +29,8 @@ def own_folder(place: Path) -> Iterator[Path]:
     """A folder of this process, for one run, which is removed after it or by a later `remove`."""
     folder = place / f"iogauge.{secrets.token_hex(4)}"
     folder.mkdir(mode=0o700)
-    (folder / MARKER).write_text(f"{processes.identity(os.getpid())} -\n")
     try:
+        write_whole(folder / MARKER, f"{processes.identity(os.getpid())} -\n")
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)

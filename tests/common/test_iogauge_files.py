@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import stat
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from iogauge.common import paths, tables
-from iogauge.common.files import permit, write_whole
+from iogauge.common.files import CannotWrite, append, permit, write_whole
 
 
 def test_a_file_is_never_seen_half_written(tmp_path: Path) -> None:
@@ -155,3 +156,19 @@ def test_nothing_else_opens_a_file_to_others() -> None:
         if re.search(r"chmod\((\w+, )?0o\d*[1-7]\)", path.read_text())
     ]
     assert found == ["iogauge/common/lock.py"]  # the lock of a machine is every user's
+
+
+def test_a_line_is_appended_whole_or_not_at_all(tmp_path: Path) -> None:
+    """As on a full disk: a part of a line would take the next one with it."""
+    path = tmp_path / "lines"
+    append(path, "first")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        with pytest.raises(CannotWrite, match=f"{path}: cannot be written: "):
+            append(path, "second")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert path.read_text() == "first\n"
+    append(path, "third")
+    assert path.read_text() == "first\nthird\n"

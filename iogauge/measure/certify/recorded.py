@@ -21,7 +21,7 @@ from iogauge.analysis.judge import certificate
 from iogauge.analysis.judge.certificate import BAD, KEY, LATE, RIGHT, WRONG
 from iogauge.analysis.store.months import locked
 from iogauge.common import json_file
-from iogauge.common.files import write_whole
+from iogauge.common.files import append, write_whole
 from iogauge.common.guard import Guard
 from iogauge.common.hints import sort_hints
 from iogauge.common.mounts import mount_of
@@ -156,8 +156,7 @@ class Runs:
     def add(self, record: Record) -> None:
         with self.lock:
             self._keep(record)
-            with self.file.open("a") as out:
-                out.write(json.dumps(record) + "\n")
+            append(self.file, json.dumps(record))
 
 
 class Queue:
@@ -197,7 +196,7 @@ def make(wanted: Wanted, folder: Path) -> list[Any]:
     """Run until the time is over. Returns all runs in the folder. Raises UsageError."""
     stacks = list(_stacks(wanted))
     if not stacks:
-        raise UsageError("no installed stack has these patterns; see iogauge doctor")
+        raise UsageError("no stack with such a pattern: see iokernel --list, iogauge doctor")
     listed = sites.local_file_systems()
     places = {name: Path(listed[name]["path"]) for name in wanted.fs}
     for place in (folder, *places.values()):
@@ -222,8 +221,10 @@ def make(wanted: Wanted, folder: Path) -> list[Any]:
             with Bar("certify") as bar:
                 _run(wanted, stacks, places, runs, bar)
         except KeyboardInterrupt:
-            say("interrupted; to continue, run it again")
-        say(f"{len(runs.records) - had} new runs; {file}")
+            say("interrupted; to continue, run it again; so far: iogauge certify --show")
+            raise
+        finally:
+            say(f"{len(runs.records) - had} new runs; {file}")
         return list(runs.records)
 
 

@@ -10,7 +10,6 @@ ends, and all of them become a report that the analysis reads like ReFrame's own
 
 import dataclasses
 import json
-import os
 import shlex
 import time
 from collections.abc import Mapping, Sequence
@@ -25,7 +24,7 @@ from iogauge.analysis.session.recover import write_report
 from iogauge.analysis.statistics.surrogate import Config
 from iogauge.analysis.statistics.tuning_search import Stage
 from iogauge.common import json_file
-from iogauge.common.files import write_whole
+from iogauge.common.files import append, write_whole
 from iogauge.common.hints import sort_hints
 from iogauge.common.run_folder import DOCUMENT, JOB_SCRIPT
 from reframe_tests.machine.leftovers import own_folder
@@ -114,18 +113,17 @@ class Runner:
 
     def __call__(self, arm: Config, keep: Path, limit: float) -> Outcome:
         """Run one job, of at most `limit` seconds. Its document and script are kept in `keep`."""
-        keep.mkdir(parents=True, exist_ok=True)
         words, variables = self.job.command(self.space, arm)
         variables = {**self.job.environment, **variables}
         with own_folder(self.job.place) as folder:
             words += ["--dir", str(folder), "--json", str(keep / DOCUMENT)]
             lines = [f"export {key}={shlex.quote(value)}" for key, value in variables.items()]
             script = ["#!/bin/sh", *lines, shlex.join(words)]  # a record of what ran
-            (keep / JOB_SCRIPT).write_text("\n".join(script) + "\n")
+            write_whole(keep / JOB_SCRIPT, "\n".join(script) + "\n")
             done = iokernel.execute(
                 words, variables, seconds=limit, document=keep / DOCUMENT, guard=self.guard
             )
-        (keep / "stderr").write_text(done.stderr)
+        write_whole(keep / "stderr", done.stderr)
         return outcome(done)
 
 
@@ -210,10 +208,7 @@ class Session:
         self.trials.append(trial)
         if not (self.folder / ASKED).exists():
             write_whole(self.folder / ASKED, json.dumps(self.asked, indent=1) + "\n")
-        with (self.folder / TRIALS).open("a", encoding="utf-8") as lines:
-            lines.write(json.dumps(dataclasses.asdict(trial)) + "\n")
-            lines.flush()
-            os.fsync(lines.fileno())
+        append(self.folder / TRIALS, json.dumps(dataclasses.asdict(trial)))
 
     def write_report(self) -> Path:
         info = {
