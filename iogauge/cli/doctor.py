@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK
+from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, UsageError
 from iogauge.common import paths
 from iogauge.common.mounts import mount_of
 from iogauge.common.text import one_line
@@ -109,7 +109,11 @@ def _file_systems() -> Iterator[Line]:
     from reframe_tests.machine.memory import memory
 
     yield Line("memory", OK, f"{memory() / 1024:.1f} GiB")
-    listed = sites.local_file_systems()
+    try:
+        listed = sites.local_file_systems()
+    except UsageError as error:
+        yield Line("results", MISSING, str(error), True)
+        return
     places = {f"fs {name}": (Path(entry["path"]), entry["note"]) for name, entry in listed.items()}
     places["results"] = (paths.output(), "")
     lost = []

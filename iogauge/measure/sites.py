@@ -60,10 +60,8 @@ def runs_here(parts: list[dict[str, Any]]) -> bool:
 
 
 def local_file_systems() -> dict[str, dict[str, Any]]:
-    from site_configs import local  # here: it looks at the machine
-
-    (system,) = local.site_configuration["systems"]
-    found: dict[str, dict[str, Any]] = system["partitions"][0]["extras"]["filesystems"]
+    """Raises UsageError where no results can be written."""
+    found: dict[str, dict[str, Any]] = partitions(find(LOCAL))[0]["extras"]["filesystems"]
     return found
 
 

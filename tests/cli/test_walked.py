@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from reframe.core.exceptions import ReframeError
 
 from iogauge.analysis.judge import remedies
 from iogauge.analysis.judge.bottleneck import Cause
@@ -18,7 +19,7 @@ from iogauge.cli import table
 from iogauge.cli.main import main, parser_of
 from iogauge.cli.run import _asked
 from iogauge.common.files import CannotWrite
-from iogauge.measure import kernels
+from iogauge.measure import kernels, sites
 from iogauge.measure.certify import recorded
 from iogauge.measure.new_site import schedulers
 from reframe_tests.machine import leftovers
@@ -144,3 +145,19 @@ def test_what_it_tells_to_run_is_selected(tmp_path: Path) -> None:
     assert sorted(found) == [
         f"S3d %fs=ram %call=mpiio:{mode} %scale=smoke" for mode in ("collective", "independent")
     ]
+
+
+def test_where_no_result_can_be_written_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """By `doctor`, which finds it, and by what would write there."""
+    why = "results cannot be written to /elsewhere (Permission denied): set IOGAUGE_OUTPUT"
+
+    def unusable(_: Path) -> None:
+        raise ReframeError(why)
+
+    monkeypatch.setattr(sites, "load", unusable)
+    assert main(["doctor", "--csv"]) == 1
+    assert f"results,missing,{sites.FOLDER / 'local.py'}: {why}\n" in capsys.readouterr().out
+    assert main(["tune", "--pattern", "s3d"]) == 2
+    assert capsys.readouterr().err == f"iogauge: {sites.FOLDER / 'local.py'}: {why}\n"

@@ -196,7 +196,7 @@ def make(wanted: Wanted, folder: Path) -> list[Any]:
     """Run until the time is over. Returns all runs in the folder. Raises UsageError."""
     stacks = list(_stacks(wanted))
     if not stacks:
-        raise UsageError("no stack with such a pattern: see iokernel --list, iogauge doctor")
+        raise UsageError("no stack is left that has such a pattern; iogauge doctor shows stacks")
     listed = sites.local_file_systems()
     places = {name: Path(listed[name]["path"]) for name in wanted.fs}
     for place in (folder, *places.values()):
