@@ -60,7 +60,6 @@ def runs_here(parts: list[dict[str, Any]]) -> bool:
 
 
 def local_file_systems() -> dict[str, dict[str, Any]]:
-    """Raises UsageError where no results can be written."""
     found: dict[str, dict[str, Any]] = partitions(find(LOCAL))[0]["extras"]["filesystems"]
     return found
 
