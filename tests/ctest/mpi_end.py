@@ -67,7 +67,8 @@ def twice_at_most(
     """What a run gave; of one in which MPI crashed, what a second gave. `renew`: before that."""
     done = run()
     if crashed(done):
-        warnings.warn(f"repeated, because MPI crashed: {done}"[:LONGEST], stacklevel=2)
+        said = str(getattr(done, "stderr", done))[:LONGEST]
+        warnings.warn(f"repeated, because MPI crashed: {said}", stacklevel=2)
         renew()
         done = run()
     return done

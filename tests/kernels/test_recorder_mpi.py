@@ -287,6 +287,7 @@ def test_a_process_that_never_finalizes_makes_the_log_partial(stack: Stack, tmp_
     assert "POSIX" in read_log(tmp_path / "log").partial
 
 
+@pytest.mark.filterwarnings("ignore:repeated")  # it aborts each time
 def test_a_killed_process_leaves_no_trace_and_its_absence_makes_the_log_partial(
     openmpi: Stack, tmp_path: Path
 ) -> None:
