@@ -15,7 +15,11 @@ import pytest
 from reframe_tests.framework import labels
 from reframe_tests.machine.filesystems import hints_for
 from tests.reframe_session import ROOT, Session, reframe
-from tests.site_configs.test_sites import SITES, dry_run
+from tests.site_configs.test_sites import (
+    SITES,
+    assert_scripts_ask_for_what_is_reported,
+    dry_run,
+)
 
 # The slides' tables (buffering, sieving), for writing and for reading alike.
 SLIDES = {
@@ -71,10 +75,12 @@ def test_a_report_has_what_recorded_ones_have(
         for run in json.loads(path.read_text())["runs"]:
             for case in run["testcases"]:
                 recorded.setdefault(case["name"].split()[0], set()).update(case)
-    found = {case["name"].split()[0]: set(case) for case in site_dry_run(system).cases}
+    session = site_dry_run(system)
+    found = {case["name"].split()[0]: set(case) for case in session.cases}
     assert found.keys() >= {"S3d", "Ior"}
     lost = {name: recorded[name] - found[name] for name in found if name in recorded}
     assert not any(lost.values()), lost
+    assert_scripts_ask_for_what_is_reported(session)
 
 
 @pytest.mark.slow

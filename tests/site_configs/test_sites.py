@@ -165,9 +165,20 @@ def test_no_job_asks_for_more_time_than_its_partition_gives(tmp_path: Path) -> N
         assert "#SBATCH --time=00:05:00\n" in script.read_text()
 
 
+def assert_scripts_ask_for_what_is_reported(session: Session) -> None:
+    """A result is checked against the variables of its test."""
+    for case in session.cases:
+        text = (Path(case["stagedir"]) / "rfm_job.sh").read_text()
+        for name in ("fsync", "ceilings", "drop_caches"):
+            asked = re.search(rf" --{name.replace('_', '-')}\b", text)
+            assert bool(case[name]) == bool(asked), (case["display_name"], name)
+
+
 def test_each_size_of_the_cache_cliff_is_written_by_whole_arrays(tmp_path: Path) -> None:
     only = ("-t", "paio-pvfs-1$", "-T", "smoke")
-    (script,) = dry_run("thunderhead", tmp_path, *only, tests="cliff.py").scripts()
+    session = dry_run("thunderhead", tmp_path, *only, tests="cliff.py")
+    (script,) = session.scripts()
+    assert_scripts_ask_for_what_is_reported(session)
     found = re.findall(r" ior -b (\d+) -t (\d+) ", script.read_text())
     assert len(found) > 10
     assert all(array == transfer for array, transfer in found)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -302,3 +303,15 @@ def test_names_of_files_beside_a_run_are_the_kernels() -> None:
     sources = [path for path in paths.KERNELS.rglob("*.[ch]") if "tests" not in path.parts]
     with_name = [path for path in sources if re.search(f"{CEILINGS}|{DIRECT}", path.read_text())]
     assert with_name == [header]
+
+
+def test_the_four_most_common_sizes_are_kept() -> None:
+    """As many as Darshan keeps of a file: here of three files together."""
+    sizes = [{1: 9, 2: 8, 3: 1, 4: 2}, {1: 1, 5: 7, 6: 3}, {4: 9, 7: 5}]
+    files = [
+        replace(trace("POSIX", ALL), path=f"{FILE}{i}", sizes=of) for i, of in enumerate(sizes)
+    ]
+    names = [{"path": file.path, "bytes": PAYLOAD} for file in files]
+    found = make_ledger(document(files=names, file_count=len(names)), log(*files)).side("write")
+    layer = found.layer("POSIX") if found else None
+    assert layer and layer.sizes == {4: 11, 1: 10, 2: 8, 5: 7}
