@@ -102,9 +102,8 @@ def peak_lines(table: Table) -> list[str]:
     for of, peak in table.highest.all().items():
         about = [of.fs, of_processes(of.processes), files[of.ceiling], of.direction]
         about += ["fsync"] if of.fsync else []
-        jobs = counted(peak.jobs, "job")
-        value = f"{bandwidth_text(peak.value)} ({SOURCES[peak.source]}; {jobs})"
-        lines.append(f"{', '.join(about)}: {value}")
+        value = f"{bandwidth_text(peak.value)} ({SOURCES[peak.source]}"
+        lines.append(f"{', '.join(about)}: {value}; {counted(peak.jobs, 'job')})")
     small: dict[str, list[str]] = defaultdict(list)
     for (_, _, fs, processes, name), peak in table.highest.small.items():
         kind, what = name.split("_")

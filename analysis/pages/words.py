@@ -58,11 +58,9 @@ def share_text(row: Mapping[str, Any]) -> str:
     if row["efficiency"] is None:
         return DISTURBED
     text = f"{_percent(row['efficiency'])} %"
-    return (
-        text
-        if row["low"] is None
-        else f"{text} ({_percent(row['low'])} to {_percent(row['high'])})"
-    )
+    if row["low"] is None:
+        return text
+    return f"{text} ({_percent(row['low'])} to {_percent(row['high'])})"
 
 
 def outcome_text(row: Row) -> str:

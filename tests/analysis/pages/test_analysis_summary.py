@@ -33,7 +33,7 @@ def test_the_last_session_as_a_table(recorded: Recorded) -> None:
     assert "18 verified, 0 failed, 4 moved nothing (null), 2 skipped; medians of 3" in done.stdout
     assert "skipped 2: stack mpich: " in done.stdout
     assert "openmpi: HDF5 1.10.8, Open MPI v4.1.4, PnetCDF 1.12.3" in lines
-    assert "reads from disk (ext4): cold: " in done.stdout
+    assert "reads from disk (ext4): cold, as " in done.stdout
 
 
 def test_piped_output_has_no_colours_and_is_not_cut(recorded: Recorded) -> None:

@@ -13,6 +13,8 @@ from iogauge.analysis.ledger.calls import Flow
 from iogauge.analysis.ledger.traced import load
 from iogauge.analysis.pages import calls_chart, grid, trace_text
 from iogauge.analysis.pages.chart import Panels
+from iogauge.analysis.pages.words import share_text
+from iogauge.common.text import percent, three
 from tests.analysis_recorded import DATA
 
 TRACES = DATA / "darshan"
@@ -64,6 +66,24 @@ def test_a_layer_has_one_name() -> None:
     log = load(TRACES / "ompio-cgns-8").log
     picture, _ = calls_chart.heat(log) or pytest.fail("no picture")
     assert picture.text.endswith("not drawn: MPI-IO")
+
+
+@pytest.mark.parametrize(
+    ("value", "short", "long"),
+    [
+        (0.0, "0 %", "0.0 %"),
+        (0.0003, "<1 %", "<0.1 %"),
+        (0.004, "<1 %", "0.4 %"),
+        (0.17, "17 %", "17 %"),
+    ],
+)
+def test_a_share_is_not_0_if_anything_was_reached(value: float, short: str, long: str) -> None:
+    assert percent(value) == short
+    assert share_text({"efficiency": value, "low": None}) == long
+
+
+def test_two_digits_below_a_tenth() -> None:
+    assert [three(value) for value in (0.0196, 0.0042, 0.0)] == ["0.020", "0.0042", "0.00"]
 
 
 def test_a_table_has_no_empty_column() -> None:
