@@ -23,7 +23,7 @@ MIB = 2**20
 
 def test_no_direction_hides_another() -> None:
     """Both moved data in the same two intervals, reads twice as much."""
-    flows = [Flow("write", 1.0, [MIB] * 2), Flow("read", 1.0, [2 * MIB] * 2)]
+    flows = [Flow("write", 1.0, [MIB, MIB]), Flow("read", 1.0, [2 * MIB, 2 * MIB])]
     picture, _ = calls_chart.throughput(flows) or pytest.fail("no picture")
     spans = []
     for path in picture.sides[0]:
