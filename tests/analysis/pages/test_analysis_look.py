@@ -154,8 +154,8 @@ def test_what_is_above_100_percent_is_explained_in_place(folder: Path, shown: Ta
 
     first = text.split('class="answers"')[1].split("</table>")[0]
     for seen, after in re.findall(r'class="share[^>]*>([^<]*)</span>( <small>the session)?', first):
-        share = html.unescape(seen).lstrip("<").split()[0]
-        assert (float(share) > 100) == ("▲" in seen) == bool(after)
+        number = html.unescape(seen).lstrip("<").split()[0]
+        assert (float(number) > 100) == ("▲" in seen) == bool(after)
 
 
 def test_a_reason_has_the_numbers(tmp_path: Path) -> None:
