@@ -289,10 +289,8 @@ def test_a_slow_node_is_waited_for(
 
 def ran(command: list[str], cluster: Cluster) -> subprocess.CompletedProcess[str]:
     """A command that starts iokernel."""
-    run = partial(
-        subprocess.run, command, capture_output=True, text=True, timeout=PATIENCE,
-        env=cluster.environment,
-    )  # fmt: skip
+    run = partial(subprocess.run, command, capture_output=True, text=True, timeout=PATIENCE,
+                  env=cluster.environment)  # fmt: skip
     return mpi_end.twice_at_most(run, lambda done: mpi_end.kernel_blames_mpi(done.stderr))
 
 
