@@ -53,7 +53,7 @@ static void set_text(io_error *error, bool located, const char *format, va_list 
     MPI_Finalized(&done);
     if (located && ready && !done) {
         char host[256] = "?";
-        int rank;
+        int rank = -1;
         gethostname(host, sizeof host - 1);
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
         used = (size_t)snprintf(error->text, sizeof error->text, "process %d on %s: ", rank, host);

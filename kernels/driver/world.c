@@ -80,12 +80,15 @@ int io_world_narrow(io_world *w, MPI_Comm comm) {
 
 void io_world_stop(io_world *w) { free(w->hosts); }
 
+/* The first process that gives up ends the others: launchers have hung when two aborted at the same time. */
 static void give_up(const io_world *w, const io_error *error) {
+    int rank = w->rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank > 0) sleep(1 + (unsigned)(rank - 1) % 4);
     fprintf(stderr, "iokernel: error: %s\n", error->text);
     fflush(stderr);
     if (w->abandon) w->abandon(w->abandon_data, error->text, IO_ENDS_FAILED);
     io_wait_to_be_heard();
-    if (w->rank) sleep(1); /* launchers have hung when two processes aborted at the same time */
     MPI_Abort(w->comm, 1);
     _exit(1);
 }

@@ -268,12 +268,14 @@ static bool admit(server *s) {
     return some;
 }
 
-/* Nothing more will be received: the loop ends. The clients hear why, if that can still be sent. */
+/* Nothing more will be received: the loop ends. The clients may never hear why, and still have files here. */
 static bool is_cut_off(server *s, const char *call, int code) {
     if (!code) return false;
     io_fail_mpi(s->ctx->error, call, "a client's message", code);
+    fprintf(stderr, "iokernel: error: %s\n", s->ctx->error->text);
     fail(s);
     s->status = -1;
+    s->keep = true;
     s->stops = s->method->nmine;
     return true;
 }

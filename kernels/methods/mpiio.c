@@ -259,8 +259,9 @@ static int remember(mpiio_file *f, const io_part *parts, uint64_t bytes) {
     io_error *error = f->base.ctx->error;
     uint64_t mine = bytes, before = 0, all = 0;
     int code = MPI_Exscan(&mine, &before, 1, MPI_UINT64_T, MPI_SUM, f->base.ctx->comm);
-    if (!code) code = MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_SUM, f->base.ctx->comm);
     if (code) return io_fail_mpi(error, "MPI_Exscan", f->base.path, code);
+    code = MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_SUM, f->base.ctx->comm);
+    if (code) return io_fail_mpi(error, "MPI_Allreduce", f->base.path, code);
     placed *more = realloc(f->placed, (f->nplaced + 1) * sizeof *more);
     if (!more) return io_fail(error, "out of memory for the call list of %s", f->base.path);
     f->placed = more;

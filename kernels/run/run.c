@@ -248,11 +248,11 @@ int io_run_all(const io_run *run, io_world *world, io_report_callback *on_succes
     world->abandon = abandon;
     world->abandon_data = &w;
     bool failed = prepare(run, world, &w) || measure(run, &w);
-    world->abandon = NULL;
     io_schema schema;
     run->what.pattern->schema(run->what.state, 0, &schema);
     io_summarise(&w.found, world, &schema, &w.report.summary);
     peak_rss(world, &w.report.peak_rss);
+    world->abandon = NULL;
     if (!failed) failed = io_agree(world) != 0;
     if (failed) io_world_print_error(world);
     if (world->rank == 0) {

@@ -26,8 +26,8 @@ SIGNALLED = (-11, -6, 134, 139)  # statuses of a process, and of a launcher, aft
 LONGEST = 400  # characters of a warning
 OF_MPICH = "BAD TERMINATION"
 # A call in the list of Open MPI's handler, from the innermost on.
-CALL = re.compile(r"\[ ?\d+\] ([^\s\[(]+)[\[(]")
-OF_THE_SYSTEM = re.compile(r"/lib(?:c|event\S*)\.so")
+CALL = re.compile(r"\[([^\]\s]+:\d+)\] \[ ?\d+\] ([^\s\[(]+)[\[(]")
+OF_THE_SYSTEM = re.compile(r"/lib(?:c|pthread|event\S*)\.so")
 OURS = re.compile(r"iokernel|iogauge")
 REPORT = re.compile("^SUMMARY: .*Sanitizer: .*", re.MULTILINE)
 OF_A_LIBRARY = re.compile(
@@ -48,9 +48,13 @@ def _handler_blames_mpi(said: str) -> bool:
 
 
 def _is_ours(said: str) -> bool:
-    """The innermost call, but for those of the C library, if the handler could print it."""
-    calls = (call for call in CALL.findall(said) if not OF_THE_SYSTEM.search(call))
-    return bool(OURS.search(next(calls, "")))
+    """The innermost call of any process, but for those of the C library, if the handler could
+    print it."""
+    innermost: dict[str, str] = {}
+    for process, call in CALL.findall(said):
+        if not OF_THE_SYSTEM.search(call):
+            innermost.setdefault(process, Path(call).name)
+    return any(map(OURS.search, innermost.values()))
 
 
 def may_be_of_mpi(done: subprocess.CompletedProcess[str]) -> bool:

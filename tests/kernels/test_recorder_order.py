@@ -81,6 +81,7 @@ def raced(
     variables = preload(stack, traces, data, dxt=True)
     variables["LD_PRELOAD"] = ":".join([variables["LD_PRELOAD"], *map(str, libraries)])
     done = launched(stack, 3, [program, data / "f", kind], variables)
+    assert done.returncode == 0, done.stderr
     whole = [one.whole for one in traces_in(traces) if not one.flags & FORKED]
     assert whole == [True] * 3, done.stderr
     return find(traces)
