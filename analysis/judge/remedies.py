@@ -5,6 +5,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from .bottleneck import BY_PEAK, Cause, Facts, Kind, load
 
 ROUNDS = 8  # runs of each kind: enough for an interval
 COLLECTIVE = ("hdf5", "cgns", "pnetcdf", "netcdf4", "mpiio")
+NO_SCALES = ("file", "log")  # of benchmarks that are given their data
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,8 @@ class Remedy:
 
 def run_of(folder: Path, document: dict[str, Any]) -> Run:
     asked = document["asked"]
-    case = (case_file.read(folder) or {}).get("case", {})
+    kept = case_file.read(folder) or {}
+    case = kept.get("case", {})
     parts = folder.resolve().parts
     return Run(
         test=re.sub(r"_[0-9a-f]{8}.*| .*", "", str(case.get("name") or parts[-1])),
@@ -56,8 +59,16 @@ def run_of(folder: Path, document: dict[str, Any]) -> Run:
         pattern=str(asked["pattern"]),
         method=str(asked["method"]),
         mode=str(asked.get("mode") or ""),
-        site=str(case.get("system") or "local").replace("local", ""),
+        site=_site(kept),
     )
+
+
+def _site(kept: dict[str, Any]) -> str:
+    """The session's site file, or if that is not known its system's name."""
+    system = str(kept.get("case", {}).get("system") or "local")
+    words = shlex.split(str(kept.get("session", {}).get("cmdline") or ""))
+    file = dict(pairwise(words)).get("-C", system)
+    return "" if system == "local" else shlex.quote(file)
 
 
 def remedy(run: Run, cause: Cause) -> Remedy:
@@ -113,7 +124,8 @@ def _measure(run: Run, calls: tuple[str, ...], options: str = "", scales: str = 
     """`scales`: separated by commas."""
     either = "|".join(dict.fromkeys(calls))
     words = [f"-n '{run.test}.*%call=({either})(%|\\Z)'"]
-    known = {"site": run.site, "fs": run.fs, "scale": scales or run.scale}
+    scale = "" if run.scale in NO_SCALES else run.scale
+    known = {"site": run.site, "fs": run.fs, "scale": scales or scale}
     words += [f"--{key} {value}" for key, value in known.items() if value]
     words += [f"-- --repeat {ROUNDS}", f"-p {run.stack}"][: 1 + bool(run.stack)]
     words += [options] if options else []

@@ -47,7 +47,7 @@ class Texts(NamedTuple):
 
 def filled(table: Texts) -> Texts:
     """Without columns that are empty in all rows."""
-    kept = [i for i in range(len(table.head)) if any(row[i] for row in table.rows)]
+    kept = [i for i in range(len(table.head)) if any(row[i] for row in table.rows or [table.head])]
     head, *rows = ([row[i] for i in kept] for row in (table.head, *table.rows))
     return Texts(table.caption, head, rows, [kept.index(i) for i in table.left if i in kept])
 

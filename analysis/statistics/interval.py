@@ -139,15 +139,16 @@ def of_two(
     base: Sequence[float], new: Sequence[float], fewest: int = JOBS, r: float | None = None
 ) -> Interval:
     """The ratio of new over base, over all pairs of two samples (Hodges and Lehmann), oldest first.
-    `fewest` per side: one with less than JOBS is taken to be as correlated as the longer one. `r`:
-    their lag-1 correlation, where more than they themselves say it."""
+    `fewest` per side: one with less than JOBS is taken to be as correlated as the other; if both
+    have less, as the higher of both. `r`: their lag-1 correlation, where more says it."""
     a, b = (np.asarray([_speed(v) for v in values]) for values in (base, new))
     if not len(a) or not len(b):
         raise ValueError("expected values on both sides")
     ratios = np.sort((_thin(b)[:, None] / _thin(a)[None, :]).ravel())
-    known = [of if len(of) >= JOBS else max(a, b, key=len) for of in (a, b)]
-    alike = [correlation(np.log(of)) if r is None else r for of in known]
-    worths = [effective(len(of), own) for of, own in zip((a, b), alike, strict=True)]
+    own = [correlation(np.log(of)) if r is None else r for of in (a, b)]
+    known = max([one for one, of in zip(own, (a, b), strict=True) if len(of) >= JOBS] or own)
+    alike = [one if len(of) >= JOBS else known for one, of in zip(own, (a, b), strict=True)]
+    worths = [effective(len(of), one) for of, one in zip((a, b), alike, strict=True)]
     n, m = (int(of + _ROUNDING) for of in worths)
     left = outside_two(n, m, LEVEL) if min(len(a), len(b)) >= fewest else None
     low, high = (None, None) if left is None else _ends(ratios, left, n * m)

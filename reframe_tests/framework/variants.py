@@ -22,7 +22,10 @@ Benchmark = TypeVar("Benchmark", bound=type[rfm.RegressionTest])
 # The values of an axis are part of the test's name, and logged.
 axis = functools.partial(parameter, type=str, loggable=True)
 
-SCALES = ("smoke", "laptop", "node", "example", "paper", "paper-gsfc", "paper-sc45")
+SCALES = (
+    *("smoke", "laptop", "node", "example", "paper", "paper-gsfc", "paper-sc45"),
+    *("paper-50", "paper-64", "paper-128", "paper-150"),
+)
 SUITES = ("quick", "modes")
 # Other tags of benchmarks that no parameter has.
 TAGS = (*SUITES, "peak", "cliff", "scaling", "stripes", "s3d")

@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import platform
+import shlex
 import sys
 import threading
 import time
@@ -155,8 +156,8 @@ class Runs:
 
     def add(self, record: Record) -> None:
         with self.lock:
-            self._keep(record)
             append(self.file, json.dumps(record))
+            self._keep(record)
 
 
 class Queue:
@@ -221,7 +222,8 @@ def make(wanted: Wanted, folder: Path) -> list[Any]:
             with Bar("certify") as bar:
                 _run(wanted, stacks, places, runs, bar)
         except KeyboardInterrupt:
-            say("interrupted; to continue, run it again; so far: iogauge certify --show")
+            shown = shlex.quote(str(folder))
+            say(f"interrupted; to continue, run it again; so far: iogauge certify --show {shown}")
             raise
         finally:
             say(f"{len(runs.records) - had} new runs; {file}")

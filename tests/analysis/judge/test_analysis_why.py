@@ -371,6 +371,12 @@ def test_of_a_run_without_a_case_its_folder_tells(tmp_path: Path) -> None:
     assert remedies.run_of(folder, document()) == right
     posix = document(asked={"pattern": "ior", "method": "posix", "mode": None})
     assert remedies.run_of(folder, posix).mode == ""
+    named = {"localhpc": "localhpc", "local": "", "dawn": "'/a site/dawn.py'"}
+    for system, site in named.items():
+        command = "reframe -C '/a site/dawn.py' -r" if system == "dawn" else "reframe -r"
+        whole = {"session": {"cmdline": command}, "case": {**case, "ended": 1.0, "system": system}}
+        (folder / "case.json").write_text(json.dumps(whole))
+        assert remedies.run_of(folder, document()).site == site
 
 
 @pytest.mark.parametrize(("count", "calls"), [(1, "1 file"), (2, "2 files")])

@@ -210,3 +210,17 @@ def test_a_short_series_says_less_of_its_correlation(count: int) -> None:
     spread = interval._SPREAD_OF_R**2
     expected = interval.correlation(values) * spread / (spread + 1 / (count - 3))
     assert interval.shared_correlations([values]) == pytest.approx([expected])
+
+
+def test_two_short_sides_are_alike_in_either_order() -> None:
+    """Each of less than JOBS: neither is the longer one, which would say how the other is."""
+    generator = np.random.default_rng(8)
+    for _ in range(20):
+        steady, drifting = np.exp(0.05 * generator.standard_normal((2, 8)))
+        drifting *= np.exp(0.05 * np.cumsum(generator.standard_normal(8)))
+        there = interval.of_two(steady.tolist(), drifting.tolist(), 5)
+        back = interval.of_two(drifting.tolist(), steady.tolist(), 5)
+        assert there.worth == back.worth
+        assert (there.low is None) == (back.low is None)
+        if there.low and back.high:
+            assert there.low == pytest.approx(1 / back.high)
