@@ -194,7 +194,7 @@ def test_a_copied_checkout_is_built_anew_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """CMake's cache names the folder that it was made in, and CMake refuses another."""
-    monkeypatch.setattr(kernels, "_run", lambda *words: None)
+    monkeypatch.setattr(kernels, "call", lambda *words: None)
     environ: dict[str, Any] = {"extras": {"cmake": {}}}
     for _ in range(2):
         kernels.build(environ, tmp_path / "here")

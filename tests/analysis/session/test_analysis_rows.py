@@ -389,7 +389,7 @@ def test_a_value_has_three_digits(value: object, text: str) -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [(512.4, "512"), (21.44, "21.4"), (1.066, "1.07"), (0.615, "0.61"), (0.0042, "0.0042"),
-     (0.00006, "6e-05"), (0.0, "0.00"), (-3.456, "-3.46")],
+     (0.00006, "6.0e-05"), (0.0, "0.00"), (-3.456, "-3.46")],
 )  # fmt: skip
 def test_a_factor_that_is_not_zero_is_not_shown_as_zero(value: float, text: str) -> None:
     assert three(value) == text
