@@ -176,18 +176,18 @@ def _hdf5(path: Path) -> Like:
             cgns.read(like, file, lambda name, found: _hdf5_dataset(h5py, like, name, found))
             return like
         like.attributes = _hdf5_attributes(like, ":", file)
-
-        def visit(name: str, found: Any) -> None:
-            if isinstance(found, h5py.Group):
-                _say_links(h5py, like, found)
-            if isinstance(found, h5py.Dataset):
-                _hdf5_dataset(h5py, like, name, found)
-            elif len(found.attrs):
-                like.said.append(f"group {name}: its attributes are left out")
-
         _say_links(h5py, like, file)
-        file.visititems(visit)
+        file.visititems(lambda name, found: _visit(h5py, like, name, found))
     return like
+
+
+def _visit(h5py: Any, like: Like, name: str, found: Any) -> None:
+    if isinstance(found, h5py.Group):
+        _say_links(h5py, like, found)
+    if isinstance(found, h5py.Dataset):
+        _hdf5_dataset(h5py, like, name, found)
+    elif len(found.attrs):
+        like.said.append(f"group {name}: its attributes are left out")
 
 
 def _say_links(h5py: Any, like: Like, group: Any) -> None:

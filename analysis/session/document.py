@@ -2,7 +2,7 @@
 """Read one result document. No other module knows its format (docs/result-format.md)."""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -118,24 +118,7 @@ def _sample(entry: dict[str, Any], summary: Mapping[str, Any]) -> Sample:
 def _values(entry: dict[str, Any], given: Collection[str]) -> dict[str, float]:
     """All other numbers of a sample, named after their place. They are not listed here: a method
     may measure what no other does, such as a server's queue. `given`: the summary's content."""
-    values: dict[str, float] = {}
-
-    def walk(name: str, part: object) -> None:
-        for stretch in part if isinstance(part, list) else []:
-            if isinstance(stretch, dict) and "name" in stretch:
-                of = f"{name.removesuffix('es')}_{stretch['name']}"
-                walk(of, stretch.get("max"))
-                walk(f"{of}_bw", stretch.get("bandwidth"))
-        if isinstance(part, dict) and {"min", "mean", "max"} <= part.keys():
-            part = part["max"]  # the other processes waited for the slowest
-        if isinstance(part, dict):
-            for key, inner in part.items():
-                if key not in (("latency",) if name else ("repeat",)):
-                    walk(f"{name}_{_SHORT.get(key, key)}" if name else key, inner)
-        elif isinstance(part, int | float) and not isinstance(part, bool) and abs(part) < MOST:
-            values[name] = float(part)
-
-    walk("", entry)
+    values = dict(_walk("", entry))
     for side in DIRECTIONS:
         times = (entry.get(side) or {}).get("latency") or {}
         values |= {f"{side}_{name}": times[name] for name in LATENCY if name in times}
@@ -143,6 +126,22 @@ def _values(entry: dict[str, Any], given: Collection[str]) -> dict[str, float]:
 
 
 _SHORT = {"phases": "phase", "bandwidth": "bw"}
+
+
+def _walk(name: str, part: object) -> Iterator[tuple[str, float]]:
+    for stretch in part if isinstance(part, list) else []:
+        if isinstance(stretch, dict) and "name" in stretch:
+            of = f"{name.removesuffix('es')}_{stretch['name']}"
+            yield from _walk(of, stretch.get("max"))
+            yield from _walk(f"{of}_bw", stretch.get("bandwidth"))
+    if isinstance(part, dict) and {"min", "mean", "max"} <= part.keys():
+        part = part["max"]  # the other processes waited for the slowest
+    if isinstance(part, dict):
+        for key, inner in part.items():
+            if key not in (("latency",) if name else ("repeat",)):
+                yield from _walk(f"{name}_{_SHORT.get(key, key)}" if name else key, inner)
+    elif isinstance(part, int | float) and not isinstance(part, bool) and abs(part) < MOST:
+        yield name, float(part)
 
 
 def server_figures(values: Mapping[str, float], given: Collection[str]) -> dict[str, float]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the store takes from a run's trace: the path of the log, and the ledger's numbers."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,23 +35,21 @@ def verdict(folder: Path | None) -> str:
 
 def numbers(folder: Path | None) -> dict[str, float]:
     """The ledger's numbers, named by their keys: `ledger_write_posix_bytes`."""
-    found: dict[str, float] = {}
+    return dict(_walk("ledger", _read(folder)))
 
-    def walk(name: str, part: object) -> None:
-        if isinstance(part, dict):
-            for key, inner in part.items():
-                if key not in _NOT_STORED:
-                    walk(f"{name}_{_word(key)}", inner)
-        elif isinstance(part, list):
-            for entry in part:
-                if isinstance(entry, dict):
-                    names = [_word(str(entry[key])) for key in _NAMING_KEYS if key in entry]
-                    walk("_".join([name, *names]), entry)
-        elif isinstance(part, int | float) and not isinstance(part, bool):
-            found[name.replace("_sides", "").replace("_layers", "")] = float(part)
 
-    walk("ledger", _read(folder))
-    return found
+def _walk(name: str, part: object) -> Iterator[tuple[str, float]]:
+    if isinstance(part, dict):
+        for key, inner in part.items():
+            if key not in _NOT_STORED:
+                yield from _walk(f"{name}_{_word(key)}", inner)
+    elif isinstance(part, list):
+        for entry in part:
+            if isinstance(entry, dict):
+                names = [_word(str(entry[key])) for key in _NAMING_KEYS if key in entry]
+                yield from _walk("_".join([name, *names]), entry)
+    elif isinstance(part, int | float) and not isinstance(part, bool):
+        yield name.replace("_sides", "").replace("_layers", ""), float(part)
 
 
 def _word(text: str) -> str:

@@ -183,18 +183,19 @@ def _verification(parameters: dict[str, Any], payload: int, stdout: str) -> dict
     }
 
 
+def _at(value: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        value = value[key] if value else None
+    return value
+
+
 def _summary(samples: list[dict[str, Any]]) -> dict[str, float | None]:
     """Medians over the repeats."""
 
     def middle(direction: str, *path: str) -> float | None:
-        values = []
-        for sample in samples:
-            value: Any = sample[direction]
-            for key in path:
-                value = value[key] if value else None
-            if value is not None:
-                values.append(value)
-        return median(values) if values else None
+        values = [_at(sample[direction], path) for sample in samples]
+        known = [value for value in values if value is not None]
+        return median(known) if known else None
 
     def fraction(direction: str, ceiling: str) -> float | None:
         values = [
