@@ -71,6 +71,6 @@ def accepted(
     with tempfile.TemporaryDirectory(prefix="iogauge-store-") as name:
         place = Path(name) / "store"
         ingest(report, place, strict=False)
-        with store.connect(place) as connection:
+        with store.connect(place) as db:
             chosen = Where().key("session", [session.uuid])
-            return acceptance.verdicts(connection, promised, chosen, sites)
+            return acceptance.verdicts(db, promised, chosen, sites)

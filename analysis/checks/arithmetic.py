@@ -21,19 +21,19 @@ Json = dict[str, Any]
 Figure = Callable[[Json], "float | None"]
 
 
-def complaints(document: Json) -> Iterator[str]:
-    yield from said(_of_samples(document))
-    yield from said(_summary(document))
+def complaints(doc: Json) -> Iterator[str]:
+    yield from said(_of_samples(doc))
+    yield from said(_summary(doc))
 
 
-def _of_samples(document: Json) -> Iterator[Check]:
-    payload, steps = document["payload"]["bytes"], document["asked"]["steps"]
-    for sample in document["samples"]:
+def _of_samples(doc: Json) -> Iterator[Check]:
+    payload, steps = doc["payload"]["bytes"], doc["asked"]["steps"]
+    for sample in doc["samples"]:
         repeat = f"repeat {sample['repeat']}"
         for name in ("write", "read", "direct"):
             if sample.get(name):
                 yield from _direction(f"{repeat}, {name}", sample[name], payload, steps)
-        yield from _series(repeat, document, sample)
+        yield from _series(repeat, doc, sample)
 
 
 def known(side: Json) -> bool:
@@ -102,10 +102,10 @@ def _stretches(where: str, stretches: list[Json], payload: int) -> Iterator[Chec
     )
 
 
-def _series(repeat: str, document: Json, sample: Json) -> Iterator[Check]:
+def _series(repeat: str, doc: Json, sample: Json) -> Iterator[Check]:
     series = sample.get("series") or {}
     for name in (name for name in OPERATIONS if series.get(name)):
-        files = series["files_per_process"] * clients(document)
+        files = series["files_per_process"] * clients(doc)
         rate, seconds = series[name]["rate"], series[name]["seconds"]["max"]
         yield (
             not _near(rate * seconds, files),
@@ -113,9 +113,9 @@ def _series(repeat: str, document: Json, sample: Json) -> Iterator[Check]:
         )
 
 
-def clients(document: Json) -> int:
+def clients(doc: Json) -> int:
     """The processes that have data."""
-    system = document["system"]
+    system = doc["system"]
     return int(system["processes"] - (system.get("io_processes") or 0))
 
 
@@ -196,12 +196,12 @@ def _figures(payload: int) -> dict[str, Figure]:
     }
 
 
-def _summary(document: Json) -> Iterator[Check]:
+def _summary(doc: Json) -> Iterator[Check]:
     """Every figure in the summary must follow from the samples."""
-    figures = _figures(document["payload"]["bytes"])
-    summary = {name: value for name, value in document["summary"].items() if value is not None}
+    figures = _figures(doc["payload"]["bytes"])
+    summary = {name: value for name, value in doc["summary"].items() if value is not None}
     for name, found in summary.items():
-        values = [v for sample in document["samples"] if (v := figures[name](sample)) is not None]
+        values = [v for sample in doc["samples"] if (v := figures[name](sample)) is not None]
         right = median(values) if values else math.nan
         other = f"the median of the samples {right:.6g}" if values else "and no sample says so"
         yield (

@@ -22,31 +22,31 @@ DURATIONS = "durations-*"  # POSIX or MPI-IO, reading or writing, nanoseconds, n
 LIBRARIES = ("nc_", "pnetcdf_", "hdf5_")  # hints that MPI does not know (kernels/base/hints.def)
 
 
-def against_the_recorder(document: Json, folder: Path) -> Iterator[str]:
+def against_the_recorder(doc: Json, folder: Path) -> Iterator[str]:
     """`folder`: of the raw traces. Nothing for a replay."""
-    shows = CALLS.get(name(document))
+    shows = CALLS.get(name(doc))
     if not shows:
         return
-    if document["verification"]["verdict"] == "verified":
-        yield from said(_planted(document, folder))
-    yield from said(_flushes(document, folder) if shows.writers else ())
-    yield from said(_operations(document, folder))
-    yield from said(_processes(document, folder))
-    yield from said(_machine(document, folder))
-    if document["asked"]["method"] in OWN_CALLS:
-        yield from said(_durations(document, folder, "1" if shows.kind else "0"))
-    yield from said(_hints(document, folder) if shows.kind else ())
+    if doc["verification"]["verdict"] == "verified":
+        yield from said(_planted(doc, folder))
+    yield from said(_flushes(doc, folder) if shows.writers else ())
+    yield from said(_operations(doc, folder))
+    yield from said(_processes(doc, folder))
+    yield from said(_machine(doc, folder))
+    if doc["asked"]["method"] in OWN_CALLS:
+        yield from said(_durations(doc, folder, "1" if shows.kind else "0"))
+    yield from said(_hints(doc, folder) if shows.kind else ())
 
 
-def _planted(document: Json, folder: Path) -> Iterator[Check]:
+def _planted(doc: Json, folder: Path) -> Iterator[Check]:
     """Did the verification notice every planted byte?"""
     rows = [map(int, line.split()) for path in sorted(folder.glob(PLANTED)) for line in path.open()]
     found: dict[int, list[tuple[int, ...]]] = defaultdict(list)
     for repeat, *row in rows:
         found[repeat].append(tuple(row))
-    for sample in (sample for sample in document["samples"] if sample["read"]):
+    for sample in (sample for sample in doc["samples"] if sample["read"]):
         place, here = f"repeat {sample['repeat']}", found[sample["repeat"]]
-        wanted = document["payload"]["bytes"] * (2 if sample.get("direct") else 1)
+        wanted = doc["payload"]["bytes"] * (2 if sample.get("direct") else 1)
         size = sum(one[0] for one in here)
         among = f"the {wanted} bytes read, but the verification looked at {size}"
         yield (
@@ -66,26 +66,26 @@ def _done(folder: Path, what: str) -> list[list[float]]:
     return [list(map(float, row)) for called, *row in lines if called == what]
 
 
-def _flushes(document: Json, folder: Path) -> Iterator[Check]:
+def _flushes(doc: Json, folder: Path) -> Iterator[Check]:
     """Data was written before each fsync."""
-    written = document["asked"]["steps"] * sum(1 for one in document["samples"] if one["write"])
+    written = doc["asked"]["steps"] * sum(1 for one in doc["samples"] if one["write"])
     found = int(sum(row[0] for row in _done(folder, "flush")))
     yield (
-        document["asked"]["fsync"] and found < written,
+        doc["asked"]["fsync"] and found < written,
         f"fsync: expected after writing, of {written} files, found {found}",
     )
 
 
-def _operations(document: Json, folder: Path) -> Iterator[Check]:
+def _operations(doc: Json, folder: Path) -> Iterator[Check]:
     """Each process created, looked up and removed each of its files, and some process found it in a
     folder, within the seconds of the result."""
-    servers = document["system"].get("io_processes")  # create files meanwhile
-    series = [sample["series"] for sample in document["samples"] if sample.get("series")]
+    servers = doc["system"].get("io_processes")  # create files meanwhile
+    series = [sample["series"] for sample in doc["samples"] if sample.get("series")]
     for what in ("stat", "remove", "readdir", *([] if servers else ["create"])):
         took = sum(one[what]["seconds"]["max"] for one in series if one.get(what))
         here = _done(folder, what)
         if took and what != "create":
-            yield _all_files(document, what, here, len(series))
+            yield _all_files(doc, what, here, len(series))
         for calls, _, seconds in here if took and what != "stat" else ():  # other lookups count too
             yield (
                 seconds > took * (1 + RATE) + calls * READING / 10,
@@ -93,14 +93,14 @@ def _operations(document: Json, folder: Path) -> Iterator[Check]:
             )
 
 
-def _all_files(document: Json, what: str, here: list[list[float]], repeats: int) -> Check:
-    each = document["samples"][0]["series"]["files_per_process"]
+def _all_files(doc: Json, what: str, here: list[list[float]], repeats: int) -> Check:
+    each = doc["samples"][0]["series"]["files_per_process"]
     calls, files = (sum(one[i] for one in here) for i in (0, 1))
     least = min(files, calls / repeats)
     if what == "readdir":  # a client of several may list what it had cached
-        least = files / repeats if document["system"]["nodes"] == 1 else math.inf
+        least = files / repeats if doc["system"]["nodes"] == 1 else math.inf
     text = f"{what}: expected {each} files of each process, found {files:g} in {calls:g}"
-    return least < each * clients(document), text
+    return least < each * clients(doc), text
 
 
 class Storage(NamedTuple):
@@ -121,7 +121,7 @@ def storage(folder: Path) -> list[Storage]:
     return [Storage(*map(int, one.read_text().split())) for one in folder.glob(STORAGE)]
 
 
-def _processes(document: Json, folder: Path) -> Iterator[Check]:
+def _processes(doc: Json, folder: Path) -> Iterator[Check]:
     """No process waited for another during the ceilings; and the memory of the largest."""
     found = storage(folder)
     messages = sum(one.messages for one in found)
@@ -137,14 +137,14 @@ def _processes(document: Json, folder: Path) -> Iterator[Check]:
         any(one.full for one in found),
         "a file had data before it was created",
     )
-    system, queues = document["system"], [s.get("queue") or {} for s in document["samples"]]
-    most = max(document["memory"]["peak_rss"], 0, *(one.get("peak_rss", 0) for one in queues))
+    system, queues = doc["system"], [s.get("queue") or {} for s in doc["samples"]]
+    most = max(doc["memory"]["peak_rss"], 0, *(one.get("peak_rss", 0) for one in queues))
     peak = max((one.peak for one in found), default=0)
     yield (
         peak > most,
         f"memory.peak_rss is {most}, but a process had {peak} before the end",
     )
-    kind, own = system["filesystem"]["type"], "--own-dir" in " ".join(document["asked"]["argv"])
+    kind, own = system["filesystem"]["type"], "--own-dir" in " ".join(doc["asked"]["argv"])
     in_memory = any(one.in_memory for one in found) and kind not in IN_MEMORY and not own
     yield (
         in_memory,
@@ -160,19 +160,19 @@ def _lines(folder: Path) -> Iterator[tuple[int, str, str, str, str]]:
             yield int(path.name.split("-")[1]), kind, count, key, value
 
 
-def _machine(document: Json, folder: Path) -> Iterator[Check]:
+def _machine(doc: Json, folder: Path) -> Iterator[Check]:
     """Processes ran on the hosts of the result, with its libraries, as these say themselves."""
     lines = list(_lines(folder))
     for _, kind, _, key, value in lines:
-        known = document["libraries"].get(key) if kind == "library" else None
+        known = doc["libraries"].get(key) if kind == "library" else None
         yield (
             known and f" {known} " not in f" {value.replace(',', ' ')} ",
             f"libraries.{key} is {known}, but the library says {value}",
         )
     hosts = {process: value for process, kind, _, _, value in lines if kind == "host"}
     if hosts:
-        yield from _hosts(document["system"], hosts)
-        yield from _slow_hosts(document, hosts)
+        yield from _hosts(doc["system"], hosts)
+        yield from _slow_hosts(doc, hosts)
 
 
 def _hosts(system: Json, hosts: dict[int, str]) -> Iterator[Check]:
@@ -191,9 +191,9 @@ def _hosts(system: Json, hosts: dict[int, str]) -> Iterator[Check]:
     )
 
 
-def _slow_hosts(document: Json, hosts: dict[int, str]) -> Iterator[Check]:
-    sides = ((way, sample[way]) for sample in document["samples"] for way, _ in DIRECTIONS)
-    for way, side in () if document["system"].get("io_processes") else sides:
+def _slow_hosts(doc: Json, hosts: dict[int, str]) -> Iterator[Check]:
+    sides = ((way, sample[way]) for sample in doc["samples"] for way, _ in DIRECTIONS)
+    for way, side in () if doc["system"].get("io_processes") else sides:
         slow = ((side or {}).get("latency") or {}).get("slowest") or {"process": -1, "host": ""}
         right, host = hosts.get(slow["process"], ""), slow["host"]
         one = f"{way}: the slowest process {slow['process']}"
@@ -206,7 +206,7 @@ def _slow_hosts(document: Json, hosts: dict[int, str]) -> Iterator[Check]:
 PARTS = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999, "max": 1.0}  # of the calls
 
 
-def _durations(document: Json, folder: Path, layer: str) -> Iterator[Check]:
+def _durations(doc: Json, folder: Path, layer: str) -> Iterator[Check]:
     """All calls together take no longer than their percentiles say."""
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)
     rows = (line.split() for path in folder.glob(DURATIONS) for line in path.open())
@@ -215,7 +215,7 @@ def _durations(document: Json, folder: Path, layer: str) -> Iterator[Check]:
     for way, direction in enumerate(("read", "write")):
         mine = found[f"{layer}{way}"]
         took = sum(1e-9 * least * calls for least, calls in mine)
-        sides = [sample[direction] for sample in document["samples"] if sample[direction]]
+        sides = [sample[direction] for sample in doc["samples"] if sample[direction]]
         most = sum(map(_most, filter(None, (side.get("latency") for side in sides))))
         slack = READING / 10 * sum(calls for _, calls in mine)
         text = f"calls took {took:.6g} s, by their percentiles {most:.6g} s at most"
@@ -234,22 +234,22 @@ def _most(latency: Json) -> float:
 Opens = Counter[tuple[str, str, str]]  # by kind, name and value: the most of any process
 
 
-def _hints(document: Json, folder: Path) -> Iterator[Check]:
+def _hints(doc: Json, folder: Path) -> Iterator[Check]:
     """Those listed as used are in force, and those asked for were given to each file."""
     opens: Opens = Counter()
     for _, kind, count, key, value in _lines(folder):
         opens[kind, key, value] = max(opens[kind, key, value], int(count))
-    yield from _used(document, opens)
-    given = document["asked"].get("hints") or {}
-    for hint in {*given} - {*(document["asked"].get("hints_environment") or {})}:
+    yield from _used(doc, opens)
+    given = doc["asked"].get("hints") or {}
+    for hint in {*given} - {*(doc["asked"].get("hints_environment") or {})}:
         only, _, key = hint.rpartition(":")
         for direction, _ in DIRECTIONS:
             if only in ("", direction) and not key.startswith("hdf5_"):
-                yield _given(document, hint, direction, opens)
+                yield _given(doc, hint, direction, opens)
 
 
-def _used(document: Json, opens: Opens) -> Iterator[Check]:
-    asked, used = document["asked"], document["used"]
+def _used(doc: Json, opens: Opens) -> Iterator[Check]:
+    asked, used = doc["asked"], doc["used"]
     for key, value in used["hints"].items():
         seen = any(opens[f"used-{direction}", key, value] for direction, _ in DIRECTIONS)
         yield (
@@ -269,11 +269,11 @@ def _used(document: Json, opens: Opens) -> Iterator[Check]:
         )
 
 
-def _given(document: Json, hint: str, direction: str, opens: Opens) -> Check:
-    asked, key = document["asked"], hint.rpartition(":")[2]
+def _given(doc: Json, hint: str, direction: str, opens: Opens) -> Check:
+    asked, key = doc["asked"], hint.rpartition(":")[2]
     values = [v for other, v in asked["hints"].items() if other.rpartition(":")[2] == key]
-    files = asked["steps"] * sum(1 for sample in document["samples"] if sample[direction])
-    least = min(files, 1) if document["system"].get("io_processes") else files
+    files = asked["steps"] * sum(1 for sample in doc["samples"] if sample[direction])
+    least = min(files, 1) if doc["system"].get("io_processes") else files
     given = sum(opens[f"given-{direction}", key, value] for value in values)
     calls = f"expected in at least {least} calls of MPI_File_open, found in {given}"
     return given < least, f"hint {hint}={asked['hints'][hint]}, {direction}: {calls}"

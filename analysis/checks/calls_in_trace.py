@@ -85,54 +85,54 @@ CALLS: dict[str, Shows] = {
 }
 
 
-def name(document: Json) -> str:
+def name(doc: Json) -> str:
     """The call's name in `CALLS`."""
-    asked = document["asked"]
+    asked = doc["asked"]
     second = asked.get("mode") or (asked.get("method_options") or {}).get("inner")
     return f"{asked['method']}:{second}" if second else str(asked["method"])
 
 
-def against_the_calls(document: Json, files: list[FileTrace]) -> Iterator[str]:
+def against_the_calls(doc: Json, files: list[FileTrace]) -> Iterator[str]:
     """`files`: of the trace, the run's own. Nothing for a run without a method (a replay)."""
-    shows = CALLS.get(name(document))
+    shows = CALLS.get(name(doc))
     if shows:
         above, posix = ([f for f in files if f.module == module] for module in ("MPI-IO", "POSIX"))
-        if document["asked"]["method"] in OWN_CALLS:
+        if doc["asked"]["method"] in OWN_CALLS:
             for direction, word in DIRECTIONS:
-                yield from said(_counted(document, direction, word, above or posix))
-        for what, check in _by_the_method(document, shows, above, posix):
-            yield from (f"method {name(document)}{what}: {text}" for text in said(check))
+                yield from said(_counted(doc, direction, word, above or posix))
+        for what, check in _by_the_method(doc, shows, above, posix):
+            yield from (f"method {name(doc)}{what}: {text}" for text in said(check))
 
 
 def _by_the_method(
-    document: Json, shows: Shows, above: list[FileTrace], posix: list[FileTrace]
+    doc: Json, shows: Shows, above: list[FileTrace], posix: list[FileTrace]
 ) -> Iterator[tuple[str, Iterable[Check]]]:
     """Each with what it is about."""
     for direction, word in DIRECTIONS:
-        repeats = sum(1 for sample in document["samples"] if sample[direction])
+        repeats = sum(1 for sample in doc["samples"] if sample[direction])
         if repeats and (shows.reads or direction == "write"):
             counts = {kind: sum(f.count(f"{kind}_{word}") for f in above) for kind in KINDS}
-            yield f", {direction}", _kinds(document, shows, counts, repeats)
-    if document["asked"]["method"] in OWN_CALLS:  # libraries may open again
-        yield "", [_opens(document, above)]
+            yield f", {direction}", _kinds(doc, shows, counts, repeats)
+    if doc["asked"]["method"] in OWN_CALLS:  # libraries may open again
+        yield "", [_opens(doc, above)]
     viewed = any(file.count("VIEWS") for file in above)
     text = "expected the shared file pointer, found file views"
     yield "", [(not shows.views and viewed, text)]
-    if any(sample["write"] for sample in document["samples"]):
-        yield "", _writers(document, shows, above if shows.kind else posix)
+    if any(sample["write"] for sample in doc["samples"]):
+        yield "", _writers(doc, shows, above if shows.kind else posix)
 
 
-def _opens(document: Json, above: list[FileTrace]) -> Check:
-    each = document["asked"]["steps"] * clients(document)
-    wanted = each * sum(1 for s in document["samples"] for side, _ in DIRECTIONS if s[side])
+def _opens(doc: Json, above: list[FileTrace]) -> Check:
+    each = doc["asked"]["steps"] * clients(doc)
+    wanted = each * sum(1 for s in doc["samples"] for side, _ in DIRECTIONS if s[side])
     opens = sum(file.count("COLL_OPENS", "INDEP_OPENS") for file in above)
     return opens > wanted, f"expected {wanted} opens of its files, found {opens}"
 
 
-def _counted(document: Json, direction: str, word: str, files: list[FileTrace]) -> Iterator[Check]:
+def _counted(doc: Json, direction: str, word: str, files: list[FileTrace]) -> Iterator[Check]:
     """The number of calls, and the slowest."""
-    sides = [sample[direction] for sample in document["samples"] if sample[direction]]
-    wanted = sum(side["library_calls"] for side in sides) * clients(document)
+    sides = [sample[direction] for sample in doc["samples"] if sample[direction]]
+    wanted = sum(side["library_calls"] for side in sides) * clients(doc)
     made = sum(file.count(word, *(f"{kind}_{word}" for kind in KINDS)) for file in files)
     yield (
         sides and made > wanted,
@@ -144,22 +144,22 @@ def _counted(document: Json, direction: str, word: str, files: list[FileTrace]) 
     yield slowest > most * (1 + RATE) + READING, f"{direction}: {text}"
 
 
-def _kinds(document: Json, shows: Shows, counts: dict[str, int], repeats: int) -> Iterator[Check]:
+def _kinds(doc: Json, shows: Shows, counts: dict[str, int], repeats: int) -> Iterator[Check]:
     if not shows.kind:
         found = sum(counts.values())
         yield found, f"expected no MPI-IO calls, found {found}"
         return
-    payload, found, kind = document["payload"], counts[shows.kind], KINDS[shows.kind]
+    payload, found, kind = doc["payload"], counts[shows.kind], KINDS[shows.kind]
     large = sum(1 for one in payload["datasets"] if not one.get("small"))
-    files = repeats * document["asked"]["steps"] * clients(document)  # each process opens each
+    files = repeats * doc["asked"]["steps"] * clients(doc)  # each process opens each
     least = _least(payload, shows, large, files)
     yield (
         found < least,
         f"expected at least {least} {kind} MPI-IO calls, found {found}",
     )
     # A library splits calls of more than 2 GiB.
-    small_enough = document["memory"]["data"] < 2**31
-    together = (document["asked"].get("hints") or {}).get(COLL_METADATA) == "true"
+    small_enough = doc["memory"]["data"] < 2**31
+    together = (doc["asked"].get("hints") or {}).get(COLL_METADATA) == "true"
     fewer = shows.merged and small_enough and not together and payload["calls"] < large
     yield (
         fewer and found >= large * files,
@@ -181,15 +181,15 @@ def _least(payload: Json, shows: Shows, large: int, files: int) -> int:
     return int(units.get(shows.unit, min(large, 1)))
 
 
-def _writers(document: Json, shows: Shows, layer: list[FileTrace]) -> Iterator[Check]:
+def _writers(doc: Json, shows: Shows, layer: list[FileTrace]) -> Iterator[Check]:
     written = [file for file in layer if file.count("BYTES_WRITTEN")]
     if any(not file.ranks for file in written):
         return  # Darshan's runtime reduced them
     writers = [{work.rank for work in file.ranks if work.written} for file in written]
     found = len(set().union(*writers))
-    most = document["memory"]["data"] * document["asked"]["steps"]
-    least = -(-document["payload"]["bytes"] // most) if most and found else 0
-    if document["asked"]["method"] not in OWN_CALLS:  # a library may hand them to others
+    most = doc["memory"]["data"] * doc["asked"]["steps"]
+    least = -(-doc["payload"]["bytes"] // most) if most and found else 0
+    if doc["asked"]["method"] not in OWN_CALLS:  # a library may hand them to others
         least = min(least, 2)
     yield (
         "several" in shows.writers and found < least,

@@ -62,45 +62,45 @@ def fits(seconds: float, room: float, slack: float = SECONDS) -> bool:
     return seconds <= room * (1 + RATE) + slack
 
 
-def against_the_clock(document: Json, outside: Outside) -> Iterator[str]:
+def against_the_clock(doc: Json, outside: Outside) -> Iterator[str]:
     """Complain of times longer than the job, or from another day."""
-    yield from said(_seconds_and_nodes(document, outside))
+    yield from said(_seconds_and_nodes(doc, outside))
     if not outside.clock_was_set:
-        yield from said(_times_of_day(document, outside))
+        yield from said(_times_of_day(doc, outside))
 
 
-def _seconds_and_nodes(document: Json, outside: Outside) -> Iterator[Check]:
-    total = sum(_all_seconds(document, sample) for sample in document["samples"])
+def _seconds_and_nodes(doc: Json, outside: Outside) -> Iterator[Check]:
+    total = sum(_all_seconds(doc, sample) for sample in doc["samples"])
     ended = f"the job ended within {outside.seconds:.6g} s"
     yield (
         not fits(total, outside.seconds),
         f"the result's times add up to {total:.6g} s, but {ended}",
     )
-    nodes = document["system"]["nodes"]
+    nodes = doc["system"]["nodes"]
     yield (
         outside.local and nodes != 1,
         f"system.nodes is {nodes}, but the job ran on this machine",
     )
 
 
-def _times_of_day(document: Json, outside: Outside) -> Iterator[Check]:
-    written = datetime.strptime(document["system"]["time"], "%Y-%m-%dT%H:%M:%SZ")
+def _times_of_day(doc: Json, outside: Outside) -> Iterator[Check]:
+    written = datetime.strptime(doc["system"]["time"], "%Y-%m-%dT%H:%M:%SZ")
     when = written.replace(tzinfo=timezone.utc).timestamp()
     yield (
         not outside.holds(when + 1, when),  # it leaves out parts of a second
-        f"system.time {document['system']['time']} is not within the time of the job",
+        f"system.time {doc['system']['time']} is not within the time of the job",
     )
     yield from first(
         (
             not outside.holds(entry["begin"], entry["end"]),
             f"{place}: phase {entry['phase']} was not within the time of the job",
         )
-        for place, entry in spans(document)
+        for place, entry in spans(doc)
     )
 
 
-def spans(document: Json) -> Iterator[tuple[str, Json]]:
-    for sample in document["samples"]:
+def spans(doc: Json) -> Iterator[tuple[str, Json]]:
+    for sample in doc["samples"]:
         for direction, _ in SIDES:
             for entry in _spans_of(sample, direction):
                 yield f"repeat {sample['repeat']}, {direction}", entry
@@ -111,7 +111,7 @@ def _spans_of(sample: Json, *directions: str) -> list[Json]:
     return [entry for side in sides for entry in side.get("spans") or []]
 
 
-def _all_seconds(document: Json, sample: Json) -> float:
+def _all_seconds(doc: Json, sample: Json) -> float:
     """The least time that a repeat's sequential parts take."""
     series = sample.get("series") or {}
     return sum(
@@ -119,15 +119,15 @@ def _all_seconds(document: Json, sample: Json) -> float:
             *(sample[side]["seconds"] for side, _ in SIDES if sample[side]),
             float(sample.get("compute_seconds") or 0),
             *(series[one]["seconds"]["max"] for one in IN_NO_PHASE if series.get(one)),
-            _beside_seconds(document, sample),
+            _beside_seconds(doc, sample),
         )
     )
 
 
-def _beside_seconds(document: Json, sample: Json) -> float:
+def _beside_seconds(doc: Json, sample: Json) -> float:
     """The time of ceilings and direct writing, which run between repeats."""
     direct: float = sample["direct"]["seconds"] if sample.get("direct") else 0.0
-    amount = ceiling_bytes(document)
+    amount = ceiling_bytes(doc)
     large = ((kind[side], passes) for kind, passes in large_ceilings(sample) for side, _ in SIDES)
     return direct + sum(float(passes * amount / b / MIB) for b, passes in large if b)
 
@@ -138,19 +138,19 @@ def large_ceilings(sample: Json) -> list[tuple[Json, int]]:
     return [(found[kind], found[kind].get("passes", 1)) for kind in LARGE if kind in found]
 
 
-def ceiling_bytes(document: Json) -> int:
+def ceiling_bytes(doc: Json) -> int:
     """For a pass of one direction and kind: each process's share as large as a step's largest."""
-    return int(document["memory"]["data"] * clients(document))
+    return int(doc["memory"]["data"] * clients(doc))
 
 
-def spans_and_seconds(document: Json) -> Iterator[str]:
+def spans_and_seconds(doc: Json) -> Iterator[str]:
     """Phases longer than from begin to end, and measurements that do not fit between repeats."""
-    yield from said(_phases_from_begin_to_end(document))
-    yield from said(_between_repeats(document))
+    yield from said(_phases_from_begin_to_end(doc))
+    yield from said(_between_repeats(doc))
 
 
-def _phases_from_begin_to_end(document: Json) -> Iterator[Check]:
-    for number, sample in enumerate(document["samples"]):
+def _phases_from_begin_to_end(doc: Json) -> Iterator[Check]:
+    for number, sample in enumerate(doc["samples"]):
         for direction in (direction for direction, _ in SIDES if sample[direction]):
             seconds, entries = sample[direction]["seconds"], _spans_of(sample, direction)
             room = sum(entry["end"] - entry["begin"] for entry in entries)
@@ -163,13 +163,13 @@ def _phases_from_begin_to_end(document: Json) -> Iterator[Check]:
             )
 
 
-def _between_repeats(document: Json) -> Iterator[Check]:
-    for number, (sample, after) in enumerate(pairwise(document["samples"])):
+def _between_repeats(doc: Json) -> Iterator[Check]:
+    for number, (sample, after) in enumerate(pairwise(doc["samples"])):
         ends, begins = (
             [entry[name] for entry in _spans_of(one, "write", "read")]
             for one, name in ((sample, "end"), (after, "begin"))
         )
-        took = _beside_seconds(document, sample)
+        took = _beside_seconds(doc, sample)
         between = min(begins) - max(ends) if begins and ends else math.inf
         text = f"the ceilings (and direct writing) would have taken {took:.6g} s"
         yield (
@@ -178,15 +178,15 @@ def _between_repeats(document: Json) -> Iterator[Check]:
         )
 
 
-def against_the_caches(document: Json, outside: Outside | None) -> Iterator[str]:
+def against_the_caches(doc: Json, outside: Outside | None) -> Iterator[str]:
     """`dropped` means cold: no page in memory, and the data came from the device."""
-    used, mount = document["used"], document["system"]["filesystem"]
+    used, mount = doc["used"], doc["system"]["filesystem"]
     if used["caches"] is None:
         return
     yield from said(_in_memory(used, mount["type"]))
     compressed = "compress" in (mount.get("options") or "")
     if outside and mount["type"] in COUNTED and not compressed:
-        yield from said(_from_storage(document, outside))
+        yield from said(_from_storage(doc, outside))
 
 
 def _in_memory(used: Json, kind: str) -> Iterator[Check]:
@@ -202,11 +202,11 @@ def _in_memory(used: Json, kind: str) -> Iterator[Check]:
     )
 
 
-def _from_storage(document: Json, outside: Outside) -> Iterator[Check]:
-    cold = document["used"]["caches"] == "dropped"
-    own = sum(stored_bytes(document) for sample in document["samples"] if sample["read"])
-    ceilings = [one for sample in document["samples"] for one in large_ceilings(sample)]
-    beside = ceiling_bytes(document) * sum(passes for kind, passes in ceilings if kind["read"])
+def _from_storage(doc: Json, outside: Outside) -> Iterator[Check]:
+    cold = doc["used"]["caches"] == "dropped"
+    own = sum(stored_bytes(doc) for sample in doc["samples"] if sample["read"])
+    ceilings = [one for sample in doc["samples"] for one in large_ceilings(sample)]
+    beside = ceiling_bytes(doc) * sum(passes for kind, passes in ceilings if kind["read"])
     for what, wanted, found in (
         ("", own, outside.storage_read),
         (" of the ceilings", beside, outside.ceilings_read),
@@ -214,7 +214,7 @@ def _from_storage(document: Json, outside: Outside) -> Iterator[Check]:
         few = cold and found is not None and wanted >= LEAST_READ and found < COLD * wanted
         text = f"of {wanted} bytes{what} only {found} were read from storage"
         yield few, f"caches are said to be 'dropped', but {text}"
-    compared = document["summary"].get("read_fraction_fpp") and min(own, beside) >= LEAST_READ
+    compared = doc["summary"].get("read_fraction_fpp") and min(own, beside) >= LEAST_READ
     warm = (outside.storage_read or 0) < own / 10
     yield (
         compared and warm and (outside.ceilings_read or 0) > COLD * beside,

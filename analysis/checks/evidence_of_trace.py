@@ -26,22 +26,22 @@ CEILING_CALL = 8 * 2**20
 
 
 def against_the_trace(
-    document: Json, log: Log, outside: Outside | None = None, *, ours: bool = True
+    doc: Json, log: Log, outside: Outside | None = None, *, ours: bool = True
 ) -> Iterator[str]:
     """`ours`: the program is iokernel, whose behaviour is known: it reads another process's data,
     says when it flushes, and its ceilings are in its own trace."""
-    own = own_files(document)
+    own = own_files(doc)
     files = [file for file in log.files if own(file.path)]
-    yield from said(_trace_times(document, log, outside))
-    yield from said(_slowest(document, files))
+    yield from said(_trace_times(doc, log, outside))
+    yield from said(_slowest(doc, files))
     if ours:
-        yield from said(_opened(document, _of_module(files, "MPI-IO")))
-        if document["verification"]["verdict"] != "nothing moved":
-            yield from said(_moved(document, log, files, own))
-            yield from against_the_calls(document, files)
+        yield from said(_opened(doc, _of_module(files, "MPI-IO")))
+        if doc["verification"]["verdict"] != "nothing moved":
+            yield from said(_moved(doc, log, files, own))
+            yield from against_the_calls(doc, files)
         posix = _of_module(log.files, "POSIX")
-        yield from said(_direct(document, [file for file in posix if is_direct(file.path)]))
-        yield from said(_ceilings(document, [file for file in posix if is_ceiling(file.path)]))
+        yield from said(_direct(doc, [file for file in posix if is_direct(file.path)]))
+        yield from said(_ceilings(doc, [file for file in posix if is_ceiling(file.path)]))
 
 
 def _of_module(files: Iterable[FileTrace], module: str) -> list[FileTrace]:
@@ -49,20 +49,20 @@ def _of_module(files: Iterable[FileTrace], module: str) -> list[FileTrace]:
 
 
 def _moved(
-    document: Json, log: Log, files: list[FileTrace], own: Callable[[str], bool]
+    doc: Json, log: Log, files: list[FileTrace], own: Callable[[str], bool]
 ) -> Iterator[Check]:
     mine, above = _of_module(files, "POSIX"), _of_module(files, "MPI-IO")
     syncs = Counter({file.path: file.count("SYNCS") for file in above})
-    yield from _unflushed(document, "the run", mine, _repeats(document, "write"), syncs)
-    if _repeats(document, "read") and _repeats(document, "write"):
-        yield from _reach(document, log, mine)
-    if clients(document) > 1 and _repeats(document, "read"):
+    yield from _unflushed(doc, "the run", mine, _repeats(doc, "write"), syncs)
+    if _repeats(doc, "read") and _repeats(doc, "write"):
+        yield from _reach(doc, log, mine)
+    if clients(doc) > 1 and _repeats(doc, "read"):
         yield from first(_shifted(log, own))
 
 
-def _trace_times(document: Json, log: Log, outside: Outside | None) -> Iterator[Check]:
+def _trace_times(doc: Json, log: Log, outside: Outside | None) -> Iterator[Check]:
     """A trace of another run or day; phases outside it."""
-    found, wanted = log.processes, document["system"]["processes"]
+    found, wanted = log.processes, doc["system"]["processes"]
     yield (
         found != wanted,
         f"the trace is of {found} processes, the result says {wanted}",
@@ -79,7 +79,7 @@ def _trace_times(document: Json, log: Log, outside: Outside | None) -> Iterator[
             not log.by_runtime and not _within(log, entry),
             f"{place}: phase {entry['phase']} was not within the time of the trace",
         )
-        for place, entry in spans(document)
+        for place, entry in spans(doc)
     )
 
 
@@ -88,11 +88,11 @@ def _within(log: Log, entry: Json) -> bool:
     return begun and fits(entry["end"] - log.start, log.seconds)
 
 
-def _slowest(document: Json, files: list[FileTrace]) -> Iterator[Check]:
-    if document["system"].get("io_processes"):
+def _slowest(doc: Json, files: list[FileTrace]) -> Iterator[Check]:
+    if doc["system"].get("io_processes"):
         return  # they write while other processes compute
     writing, reading = (
-        sum(sample[side]["seconds"] for sample in document["samples"] if sample[side])
+        sum(sample[side]["seconds"] for sample in doc["samples"] if sample[side])
         for side, _ in SIDES
     )
     for module in ("POSIX", "MPI-IO"):
@@ -103,12 +103,12 @@ def _slowest(document: Json, files: list[FileTrace]) -> Iterator[Check]:
             yield _quick(module, through, writing + reading, "read")
 
 
-def _opened(document: Json, files: list[FileTrace]) -> Iterator[Check]:
+def _opened(doc: Json, files: list[FileTrace]) -> Iterator[Check]:
     """MPI-IO's opens and closes are in the phases too: both clocks are of the same process. (POSIX
     files are also opened between phases, to empty caches.)"""
-    if document["system"].get("io_processes") or any(file.count(*LASTING) for file in files):
+    if doc["system"].get("io_processes") or any(file.count(*LASTING) for file in files):
         return
-    times = [(side, s[side]) for s in document["samples"] for side, _ in SIDES if s[side]]
+    times = [(side, s[side]) for s in doc["samples"] for side, _ in SIDES if s[side]]
     once = [file for file in files if not _opens_again(file, len(times))]
     opening = _most((w.rank, w.seconds - w.reading - w.writing) for f in once for w in f.ranks)
     spent = _most((work.rank, work.seconds) for file in files for work in file.ranks)
@@ -148,13 +148,13 @@ def _longest(files: list[FileTrace], side: str) -> float:
     return _most((work.rank, work.writing if side == "write" else work.reading) for work in works)
 
 
-def _repeats(document: Json, side: str) -> int:
-    return sum(1 for sample in document["samples"] if sample[side])
+def _repeats(doc: Json, side: str) -> int:
+    return sum(1 for sample in doc["samples"] if sample[side])
 
 
-def _reach(document: Json, log: Log, mine: list[FileTrace]) -> Iterator[Check]:
+def _reach(doc: Json, log: Log, mine: list[FileTrace]) -> Iterator[Check]:
     """The bytes read are all of the data, not some of it repeatedly."""
-    payload, size = stored_bytes(document), document.get("file_bytes")
+    payload, size = stored_bytes(doc), doc.get("file_bytes")
     places = sum(file.count("MAX_BYTE_READ") + 1 for file in mine if file.count("BYTES_READ"))
     yield (
         places < payload,
@@ -229,27 +229,27 @@ def _common(writes: list[Any], reads: list[Any]) -> int:
     )
 
 
-def _direct(document: Json, files: list[FileTrace]) -> Iterator[Check]:
+def _direct(doc: Json, files: list[FileTrace]) -> Iterator[Check]:
     """Direct writing, which a method with servers also measures, is checked like any run."""
-    samples = [sample for sample in document["samples"] if sample.get("direct")]
+    samples = [sample for sample in doc["samples"] if sample.get("direct")]
     if not samples:
         return
-    wanted = document["payload"]["bytes"] * len(samples)
-    for _, word in SIDES[: 2 if _repeats(document, "read") else 1]:
+    wanted = doc["payload"]["bytes"] * len(samples)
+    for _, word in SIDES[: 2 if _repeats(doc, "read") else 1]:
         found = sum(file.count(f"BYTES_{word}") for file in files)
         yield (
             found < wanted,
             f"direct: of {wanted} bytes the trace has {found} {word.lower()}",
         )
     yield _quick("direct", files, sum(s["direct"]["seconds"] for s in samples), "write")
-    by_library = (document["asked"].get("method_options") or {}).get("inner") != "posix"
+    by_library = (doc["asked"].get("method_options") or {}).get("inner") != "posix"
     syncs = Counter[str]() if by_library else None
-    yield from _unflushed(document, "direct", files, len(samples), syncs)
+    yield from _unflushed(doc, "direct", files, len(samples), syncs)
 
 
-def _ceilings(document: Json, files: list[FileTrace]) -> Iterator[Check]:
+def _ceilings(doc: Json, files: list[FileTrace]) -> Iterator[Check]:
     """Check both kinds in both directions: bytes as stated, no faster than their calls."""
-    measured = [sample["ceilings"] for sample in document["samples"] if sample["ceilings"]]
+    measured = [sample["ceilings"] for sample in doc["samples"] if sample["ceilings"]]
     small = _of_ceiling(files, "small")
     for side, _ in SIDES:  # accesses a second
         rates = [one["small"][side] for one in measured if one.get("small")]
@@ -258,22 +258,20 @@ def _ceilings(document: Json, files: list[FileTrace]) -> Iterator[Check]:
             yield _quick("ceilings (small)", small, calls / min(rates), side)
     for kind in LARGE:
         of_kind = _of_ceiling(files, kind)
-        yield from first(_large(document, kind, of_kind, measured))
+        yield from first(_large(doc, kind, of_kind, measured))
         steps = sum(one[kind].get("passes", 1) for one in measured)
-        repeats = steps // document["asked"]["steps"]  # of each file
+        repeats = steps // doc["asked"]["steps"]  # of each file
         if measured:
-            yield from _unflushed(document, f"ceilings ({kind})", of_kind, repeats)
+            yield from _unflushed(doc, f"ceilings ({kind})", of_kind, repeats)
 
 
 def _of_ceiling(files: list[FileTrace], kind: str) -> list[FileTrace]:
     return [file for file in files if f"-{kind}" in _name(file)]
 
 
-def _large(
-    document: Json, kind: str, files: list[FileTrace], measured: list[Json]
-) -> Iterator[Check]:
-    amount = ceiling_bytes(document)
-    transfers = -(-document["memory"]["data"] // CEILING_CALL) * clients(document)
+def _large(doc: Json, kind: str, files: list[FileTrace], measured: list[Json]) -> Iterator[Check]:
+    amount = ceiling_bytes(doc)
+    transfers = -(-doc["memory"]["data"] // CEILING_CALL) * clients(doc)
     for side, word in SIDES:
         known = [one[kind] for one in measured if one[kind][side]]
         passes = sum(one.get("passes", 1) for one in known)
@@ -303,7 +301,7 @@ def _quick(what: str, files: list[FileTrace], seconds: float, side: str) -> Chec
 
 
 def _unflushed(
-    document: Json,
+    doc: Json,
     what: str,
     files: list[FileTrace],
     repeats: int,
@@ -311,9 +309,9 @@ def _unflushed(
 ) -> Iterator[Check]:
     """Each written file must be flushed in each repeat; emptying caches uses fdatasync. What the
     run is compared with (without `syncs`: of MPI-IO) must not be flushed more often."""
-    sides = [sample["write"] for sample in document["samples"] if sample["write"]]
-    claimed = document["asked"]["fsync"] and all("flush" in side["phases"] for side in sides)
-    most = repeats * clients(document) if document["asked"]["fsync"] else 0
+    sides = [sample["write"] for sample in doc["samples"] if sample["write"]]
+    claimed = doc["asked"]["fsync"] and all("flush" in side["phases"] for side in sides)
+    most = repeats * clients(doc) if doc["asked"]["fsync"] else 0
     counts = [(f, max(f.count("FSYNCS"), (syncs or Counter())[f.path])) for f in files]
     often = [(file, calls) for file, calls in counts if syncs is None and calls > most]
     for file, calls in often[:1]:

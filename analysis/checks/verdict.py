@@ -53,53 +53,53 @@ class Expected:
     ours: bool = True
 
 
-def check(document: dict[str, Any], expected: Expected) -> None:
+def check(doc: dict[str, Any], expected: Expected) -> None:
     """Raises `Wrong` with what is not as expected; of a run that failed, or with wrong bytes, only
     that, as the rest follows from it."""
-    refuse(said(_failed(document)))
-    refuse(_complaints(document, expected))
+    refuse(said(_failed(doc)))
+    refuse(_complaints(doc, expected))
 
 
-def _failed(document: dict[str, Any]) -> Iterator[Check]:
-    verification = document.get("verification") or {}
+def _failed(doc: dict[str, Any]) -> Iterator[Check]:
+    verification = doc.get("verification") or {}
     wrong = verification.get("first") and first_mismatch(verification)
     yield wrong, f"{verification.get('mismatches')} elements differ; the first: {wrong}"
-    why = one_line(str(document.get("error") or "no reason given"))
-    yield document["status"] != "ok", f"status {document['status']!r}: {why}"
+    why = one_line(str(doc.get("error") or "no reason given"))
+    yield doc["status"] != "ok", f"status {doc['status']!r}: {why}"
 
 
-def _complaints(document: dict[str, Any], expected: Expected) -> Iterator[str]:
-    yield from said(_verification(document, expected))
-    yield from said(_not_as_asked(document, expected))
-    yield from said(_samples(document, expected))
-    yield from said(_verified_bytes(document, expected))
-    yield from said(_stored(document))
-    yield from arithmetic.complaints(document)
+def _complaints(doc: dict[str, Any], expected: Expected) -> Iterator[str]:
+    yield from said(_verification(doc, expected))
+    yield from said(_not_as_asked(doc, expected))
+    yield from said(_samples(doc, expected))
+    yield from said(_verified_bytes(doc, expected))
+    yield from said(_stored(doc))
+    yield from arithmetic.complaints(doc)
 
 
-def _verification(document: dict[str, Any], expected: Expected) -> Iterator[Check]:
-    verdict, mismatches = (document["verification"][name] for name in ("verdict", "mismatches"))
+def _verification(doc: dict[str, Any], expected: Expected) -> Iterator[Check]:
+    verdict, mismatches = (doc["verification"][name] for name in ("verdict", "mismatches"))
     yield verdict != expected.verdict, f"verification says {verdict!r}, not {expected.verdict!r}"
     yield mismatches, f"{mismatches} elements differ, yet the verdict is {verdict!r}"
 
 
-def _stored(document: dict[str, Any]) -> Iterator[Check]:
+def _stored(doc: dict[str, Any]) -> Iterator[Check]:
     """Files hold the payload and little more; less only in modes that compress."""
-    stored, files = document["payload"].get("stored"), document.get("file_bytes")
-    mode = document["asked"]["mode"]
+    stored, files = doc["payload"].get("stored"), doc.get("file_bytes")
+    mode = doc["asked"]["mode"]
     known, compresses = stored is not None, mode in modes_with("IO_COMPRESSES")
     yield known != compresses, f"payload.stored is {stored!r}, and the mode is {mode}"
     if known and compresses and files is not None:
         # Headers, and the index of chunks.
-        others = stored + document["payload"]["bytes"] // 8 + HEADER * document["file_count"]
+        others = stored + doc["payload"]["bytes"] // 8 + HEADER * doc["file_count"]
         yield (
             not 0 < stored <= files <= stored + others,
             f"payload.stored is {stored}, but the files have {files} bytes",
         )
 
 
-def _not_as_asked(document: dict[str, Any], expected: Expected) -> Iterator[Check]:
-    asked, system = document["asked"], document["system"]
+def _not_as_asked(doc: dict[str, Any], expected: Expected) -> Iterator[Check]:
+    asked, system = doc["asked"], doc["system"]
     hints, sources = (asked.get(name) or {} for name in ("hints", "hints_environment"))
     others = {key: by for key, by in sources.items() if by not in (variable(key), "PNETCDF_HINTS")}
     names = ("pattern", "method", "steps", "repeats", "fsync")
@@ -107,8 +107,8 @@ def _not_as_asked(document: dict[str, Any], expected: Expected) -> Iterator[Chec
     given = {name: right for name, right in given.items() if right is not None}
     wanted: dict[str, tuple[Any, Any]] = {
         "system.processes": (system["processes"], expected.processes),
-        "number of samples": (len(document["samples"]), expected.repeats),
-        "payload.bytes": (document["payload"]["bytes"], expected.payload_bytes),
+        "number of samples": (len(doc["samples"]), expected.repeats),
+        "payload.bytes": (doc["payload"]["bytes"], expected.payload_bytes),
         "asked.mode": (asked.get("mode"), expected.mode),
         **{f"asked.{name}": (asked.get(name), right) for name, right in given.items()},
         **{f"asked.hints.{key}": (hints.get(key), v) for key, v in expected.hints.items()},
@@ -119,15 +119,15 @@ def _not_as_asked(document: dict[str, Any], expected: Expected) -> Iterator[Chec
         },
     }
     if expected.ours:
-        wanted["program.name"] = document["program"]["name"], OURS
+        wanted["program.name"] = doc["program"]["name"], OURS
     if expected.fs_type:
         wanted["system.filesystem.type"] = system["filesystem"]["type"], expected.fs_type
     for what, (found, right) in wanted.items():
         yield found != right, f"{what} is {found!r}, not {right!r}"
 
 
-def _samples(document: dict[str, Any], expected: Expected) -> Iterator[Check]:
-    for sample in document["samples"]:
+def _samples(doc: dict[str, Any], expected: Expected) -> Iterator[Check]:
+    for sample in doc["samples"]:
         repeat = f"repeat {sample['repeat']}"
         for direction in expected.directions:
             yield not sample[direction], f"{repeat} has no {direction}"
@@ -136,10 +136,10 @@ def _samples(document: dict[str, Any], expected: Expected) -> Iterator[Check]:
         yield asked and bool(sample["ceilings"]) != expected.ceilings, f"{repeat} has {has}"
 
 
-def _verified_bytes(document: dict[str, Any], expected: Expected) -> Iterator[Check]:
+def _verified_bytes(doc: dict[str, Any], expected: Expected) -> Iterator[Check]:
     """Everything read in all repeats, no less and no more."""
-    found = document["verification"]["bytes"]
-    read = [sample for sample in document["samples"] if sample["read"]]
+    found = doc["verification"]["bytes"]
+    read = [sample for sample in doc["samples"] if sample["read"]]
     wanted = expected.payload_bytes * len(read)
     each = f"{len(read)} repeats of {expected.payload_bytes}"
     verified = expected.verdict == "verified"
@@ -169,25 +169,23 @@ def check_run(
     if not (stage / DOCUMENT).exists():
         why = not_started(text_of(stage / stderr))
         raise Wrong(why or f"{_end_of_job(stage, stderr)}; it left no result.json")
-    document = load(stage / DOCUMENT)
-    check(document, expected)
+    doc = load(stage / DOCUMENT)
+    check(doc, expected)
     status = exit_status(stage)
     if status != "0":
         raise Wrong(f"the document is right, but {_end_of_job(stage, stderr)}")
-    check_evidence(document, outside)
-    return document
+    check_evidence(doc, outside)
+    return doc
 
 
-def check_evidence(document: dict[str, Any], outside: Outside | None) -> None:
+def check_evidence(doc: dict[str, Any], outside: Outside | None) -> None:
     """Raises `Wrong` if the document contradicts the harness's clock or the storage."""
-    found = chain(
-        evidence.spans_and_seconds(document), evidence.against_the_caches(document, outside)
-    )
-    refuse(chain(found, evidence.against_the_clock(document, outside) if outside else ()))
+    found = chain(evidence.spans_and_seconds(doc), evidence.against_the_caches(doc, outside))
+    refuse(chain(found, evidence.against_the_clock(doc, outside) if outside else ()))
 
 
 def check_trace(
-    document: dict[str, Any],
+    doc: dict[str, Any],
     expected: Expected,
     judgement: Judgement | None,
     log: Log | None,
@@ -202,7 +200,7 @@ def check_trace(
     if judgement.verdict == "inconclusive" or not log:
         advice = "-S trace=false runs without a trace, and says so"
         raise Wrong(f"no verdict from the trace: {judgement}; {advice}")
-    contradicted = against_the_trace(document, log, outside, ours=expected.ours)
+    contradicted = against_the_trace(doc, log, outside, ours=expected.ours)
     refuse(chain((f"contradicted by the trace: {one}" for one in contradicted), beside))
 
 

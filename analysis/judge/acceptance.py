@@ -113,11 +113,11 @@ def text(value: Any) -> str:
 
 
 def verdicts(
-    connection: Any, acceptance: Acceptance, session: Where, sites: Path = references.SITES
+    db: Any, acceptance: Acceptance, session: Where, sites: Path = references.SITES
 ) -> list[Row]:
     """A row for each test case selected by `acceptance`. `session`: which runs; `sites`: the folder
     of learned baselines."""
-    found = [one for case in acceptance.cases for one in _of(connection, case, session, sites)]
+    found = [one for case in acceptance.cases for one in _of(db, case, session, sites)]
     decided = iter(
         bound_test.decide([of for _, of in found if isinstance(of, Samples)], acceptance.level)
     )
@@ -144,14 +144,14 @@ def keys(acceptance: Acceptance) -> Iterator[tuple[str, str]]:
             yield from ((case.name, key) for key in case.bound.what)
 
 
-def _of(connection: Any, case: Case, session: Where, sites: Path) -> list[Found]:
-    failed = _failed(connection, case, session)
-    rest = _MEASURED[case.bound.of](connection, case, session, sites)
+def _of(db: Any, case: Case, session: Where, sites: Path) -> list[Found]:
+    failed = _failed(db, case, session)
+    rest = _MEASURED[case.bound.of](db, case, session, sites)
     bad = {(row["test_case"], row["stack"]) for row, _ in failed}
     found = failed + [one for one in rest if (one[0]["test_case"], one[0]["stack"]) not in bad]
     if found:
         return found
-    return [(_row(case, {}), Decision("missing", _skipped(connection, case, session)))]
+    return [(_row(case, {}), Decision("missing", _skipped(db, case, session)))]
 
 
 def _row(case: Case, about: Mapping[str, Any], **more: Any) -> Row:
@@ -174,14 +174,14 @@ def _chosen(start: Where, keys: Mapping[str, Sequence[str]]) -> Where:
     return start if "is_peak" in keys else start.also("NOT is_peak")
 
 
-def _jobs(connection: Any, case: Case, session: Where, value: str, also: str = "") -> list[Row]:
+def _jobs(db: Any, case: Case, session: Where, value: str, also: str = "") -> list[Row]:
     """The jobs of each test case, oldest first. `value`: SQL for one repeat's value (`p` is its
     ceiling); `also`: a condition on `p`."""
     chosen = _chosen(session.also(_VERIFIED), case.where)
     columns = ", ".join(f'v."{name}"' for name in selection.CASE)
     joined = f"JOIN c p ON v.session = p.session AND v.run = p.run AND v.repeat = p.repeat {also}"
     return store.rows(
-        connection,
+        db,
         query(
             "accepted",
             chosen=chosen.sql,
@@ -210,21 +210,21 @@ def _too_few_repeats(case: Case, repeats: int) -> Decision | None:
     return Decision("not decided yet", why)
 
 
-def _absolute(connection: Any, case: Case, session: Where, _: Path) -> list[Found]:
-    jobs = _jobs(connection, case, session, "v.value")
+def _absolute(db: Any, case: Case, session: Where, _: Path) -> list[Found]:
+    jobs = _jobs(db, case, session, "v.value")
     return [_found(case, job, case.bound, job["unit"]) for job in jobs]
 
 
-def _of_peak(connection: Any, case: Case, session: Where, _: Path) -> list[Found]:
+def _of_peak(db: Any, case: Case, session: Where, _: Path) -> list[Found]:
     ceiling = f"ceiling_{case.bound.what}_{case.quantity.removesuffix('_bw')}"
     also = f"AND p.quantity = '{ceiling}' AND p.value > 0"
-    jobs = _jobs(connection, case, session, "v.value / p.value", also)
+    jobs = _jobs(db, case, session, "v.value / p.value", also)
     return [_found(case, job, case.bound, "1", in_turn=True) for job in jobs]
 
 
-def _of_baseline(connection: Any, case: Case, session: Where, sites: Path) -> list[Found]:
+def _of_baseline(db: Any, case: Case, session: Where, sites: Path) -> list[Found]:
     found: list[Found] = []
-    for job in _jobs(connection, case, session, "v.value"):
+    for job in _jobs(db, case, session, "v.value"):
         expected = references.of_run({**job, "test": job["test_case"]}, case.quantity, sites)
         if references.baseline(job["system"], sites) != case.bound.what or not expected:
             named = references.site_file(job["system"], sites).name
@@ -237,12 +237,12 @@ def _of_baseline(connection: Any, case: Case, session: Where, sites: Path) -> li
     return found
 
 
-def _of_runs(connection: Any, case: Case, session: Where, _: Path) -> list[Found]:
+def _of_runs(db: Any, case: Case, session: Where, _: Path) -> list[Found]:
     """Speeds relative to other runs of the session; runs of the same round are paired."""
     others: Mapping[str, str] = case.bound.what
     both = [_chosen(Where("true"), where) for where in reversed(_both_wheres(case))]
     groups = selection.groups(
-        connection,
+        db,
         session.also(_VERIFIED),
         [case.quantity],
         [(side.sql, side.values) for side in both],
@@ -250,7 +250,7 @@ def _of_runs(connection: Any, case: Case, session: Where, _: Path) -> list[Found
     )
     pairs = compare_runs.pairs(groups)
     with_base = {id(new) for _, new in pairs}
-    repeats = _fewest_repeats(connection, case, session, both)
+    repeats = _fewest_repeats(db, case, session, both)
     found = [_quotient(case, base, new, repeats) for base, new in pairs]
     for group in groups:
         if group.side == 1 and id(group) not in with_base:
@@ -263,13 +263,13 @@ def _about(group: selection.Group) -> Row:
     return dict(zip(selection.CASE, group.case, strict=True))
 
 
-def _fewest_repeats(connection: Any, case: Case, session: Where, both: Sequence[Where]) -> int:
+def _fewest_repeats(db: Any, case: Case, session: Where, both: Sequence[Where]) -> int:
     chosen = session.also(_VERIFIED).also("quantity = ?", case.quantity)
     chosen = chosen.also(
         " OR ".join(f"({side.sql})" for side in both), *(v for side in both for v in side.values)
     )
     found = store.rows(
-        connection,
+        db,
         f"SELECT count(*) AS repeats FROM records WHERE {chosen.sql} GROUP BY session, run",
         chosen.values,
     )
@@ -294,22 +294,22 @@ def _quotient(case: Case, base: selection.Group, new: selection.Group, repeats: 
 _MEASURED = {"": _absolute, "peak": _of_peak, "baseline": _of_baseline, "runs": _of_runs}
 
 
-def _failed(connection: Any, case: Case, session: Where) -> list[Found]:
+def _failed(db: Any, case: Case, session: Where) -> list[Found]:
     states = f"({store.BAD} OR (status = 'ok' AND NOT {_VERIFIED}))"
     found: list[Found] = []
-    for job in _lost(connection, case, session, states):
+    for job in _lost(db, case, session, states):
         why = job["reason"] or f"the bytes were not verified: {job['verdict'] or 'no verdict'}"
         count = "a job" if job["jobs"] == 1 else f"{job['jobs']} jobs"
         found.append((_row(case, job), Decision("failed", f"{count}: {why}")))
     return found
 
 
-def _skipped(connection: Any, case: Case, session: Where) -> str:
-    found = _lost(connection, case, session, "status = 'skipped'")
+def _skipped(db: Any, case: Case, session: Where) -> str:
+    found = _lost(db, case, session, "status = 'skipped'")
     return f"skipped: {found[0]['reason']}" if found else "no run like this in the session"
 
 
-def _lost(connection: Any, case: Case, session: Where, states: str) -> list[Row]:
+def _lost(db: Any, case: Case, session: Where, states: str) -> list[Row]:
     """Test cases with runs in these states. Without a document any of its keys may match."""
     asked: list[Row] = []
     for where in _both_wheres(case):
@@ -318,7 +318,7 @@ def _lost(connection: Any, case: Case, session: Where, states: str) -> list[Row]
             one = Where("true").key(key, values)
             unknown = "verdict = ''" if key in (*_OF_RESULT, *words.libraries()) else "false"
             chosen = chosen.also(f"({one.sql}) OR {unknown}", *one.values)
-        asked += store.rows(connection, query("lost", chosen=chosen.sql), chosen.values)
+        asked += store.rows(db, query("lost", chosen=chosen.sql), chosen.values)
     return list({tuple(row.values()): row for row in asked}.values())
 
 

@@ -25,13 +25,11 @@ Row = dict[str, Any]
 DEFAULT = "mpiio:collective"  # the baseline, unless another is given
 
 
-def candidates(
-    connection: Any, where: store.Where, quantity: str
-) -> dict[tuple[Any, ...], list[Row]]:
+def candidates(db: Any, where: store.Where, quantity: str) -> dict[tuple[Any, ...], list[Row]]:
     both = (quantity, quantity.replace("_rate", "_seconds"))
     where = where.also("verdict = 'verified' AND NOT is_peak").also("quantity IN (?, ?)", *both)
     sql = query("candidates", call=CALL, job=AS_SQL, where=where.sql)
-    rows = store.rows(connection, sql, where.values)
+    rows = store.rows(db, sql, where.values)
     groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for row in rows:
         row["found"] = {Job(**entry["job"]): entry["speed"] for entry in row["found"]}

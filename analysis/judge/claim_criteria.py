@@ -62,7 +62,7 @@ class Runs:
     """All runs that match `where`, and a small table of their cases that is queried often. Made
     once for all claims. `quantities`: all that any claim needs."""
 
-    connection: Any
+    db: Any
     where: Where
     quantities: tuple[str, ...]
 
@@ -71,7 +71,7 @@ class Runs:
         name = f"cases_{uuid.uuid4().hex}"
         marks = ", ".join("?" for _ in self.quantities)
         right = self.where.also(RIGHT).also(f"quantity IN ({marks})", *self.quantities)
-        self.connection.execute(
+        self.db.execute(
             f"CREATE TEMP TABLE {name} AS SELECT DISTINCT * EXCLUDE ({', '.join(NOT_OF_CASES)}) "
             f"FROM records WHERE {right.sql}",
             right.values,
@@ -80,7 +80,7 @@ class Runs:
 
     def most_processes(self, where: Where) -> int:
         sql = f"SELECT max(processes) FROM {self.cases} WHERE {where.sql}"
-        return self.connection.execute(sql, where.values).fetchone()[0] or 0
+        return self.db.execute(sql, where.values).fetchone()[0] or 0
 
 
 ASKED = ("quantity", "part", "of")  # keys of a test that name a quantity
@@ -173,13 +173,13 @@ def _place(some: Sequence[Group]) -> Place:
     return Place(f"{where}, {count} processes", processes, cores)
 
 
-def _sides(connection: Any, where: Where, test: Test) -> list[tuple[Group, Group]]:
+def _sides(db: Any, where: Where, test: Test) -> list[tuple[Group, Group]]:
     a, b = test["a"], test["b"]
     with_mode = any(":" in side.get("method", "") for side in (a, b))
     sides = [keys_condition(a), keys_condition(b)]
-    by = with_stack(connection, where, sides, list(dict.fromkeys([*a, *b])))
+    by = with_stack(db, where, sides, list(dict.fromkeys([*a, *b])))
     columns = case_columns(by, with_mode)
-    return pairs(groups(connection, where, [test["quantity"]], sides, columns))
+    return pairs(groups(db, where, [test["quantity"]], sides, columns))
 
 
 def judge_ratio(runs: Runs, test: Test, needs: Mapping[str, Any]) -> Found:
@@ -187,7 +187,7 @@ def judge_ratio(runs: Runs, test: Test, needs: Mapping[str, Any]) -> Found:
     if absent := _absent(runs, test, needs):
         return [], [absent]
     findings = []
-    for a, b in _sides(runs.connection, _chosen(runs.where, test, needs), test):
+    for a, b in _sides(runs.db, _chosen(runs.where, test, needs), test):
         found = speedup(a, b)
         if found.low is not None and found.high is not None:
             what = f"{_name(test['b'])} over {_name(test['a'])}, {test['quantity']}:"
@@ -206,7 +206,7 @@ def judge_share(runs: Runs, test: Test, needs: Mapping[str, Any]) -> Found:
         return [], [absent]
     chosen = _chosen(runs.where, test, needs)
     values = [*chosen.values, test["part"], test["of"]]
-    found = store.rows(runs.connection, query("share", chosen=chosen.sql), values)
+    found = store.rows(runs.db, query("share", chosen=chosen.sql), values)
     findings = []
     for row in found:
         found_part = interval.of_median(row["parts"], in_turn=True)
@@ -237,12 +237,12 @@ def judge_growth(runs: Runs, test: Test, needs: Mapping[str, Any]) -> Found:
     sides = [keys_condition(test[name]) for name in ("a", "b") if name in test] or [("true", [])]
     points: dict[tuple[Any, ...], dict[float, dict[int, Group]]] = {}
     sized = chosen.also(f"TRY_CAST({size} AS DOUBLE) > 0")
-    for value in runs.connection.execute(
+    for value in runs.db.execute(
         f"SELECT DISTINCT CAST({size} AS DOUBLE) FROM records WHERE {sized.sql} ORDER BY 1",
         sized.values,
     ).fetchall():
         at = sized.also(f"CAST({size} AS DOUBLE) = ?", value[0])
-        for group in groups(runs.connection, at, [test["quantity"]], sides, columns):
+        for group in groups(runs.db, at, [test["quantity"]], sides, columns):
             if len(group.jobs) >= needs["samples"]:
                 points.setdefault(group.case, {}).setdefault(value[0], {})[group.side] = group
     findings = []

@@ -81,9 +81,9 @@ def load(folder: Path = references.FOLDER, wanted: Sequence[str] = ()) -> list[C
     return [claim for claim in claims if not wanted or claim.id in wanted]
 
 
-def runs_for(some: Sequence[Claim], connection: Any, where: Where) -> Runs:
+def runs_for(some: Sequence[Claim], db: Any, where: Where) -> Runs:
     named = {test[key] for one in some for test in one.tests for key in ASKED if key in test}
-    return Runs(connection, where, tuple(sorted(named)))
+    return Runs(db, where, tuple(sorted(named)))
 
 
 def _trend(runs: Runs, claim: Claim, test: Mapping[str, Any]) -> list[Finding]:

@@ -27,13 +27,13 @@ _SIZE = {"scale": "scale", "processes": "processes"}
 _LIKE = {**_SIZE, "fs_type": "file system"}
 
 
-def published(connection: Any, chosen: Where) -> list[Row]:
+def published(db: Any, chosen: Where) -> list[Row]:
     """Each selected run beside the numbers of its pattern and method (any, if the publication does
     not name one): of its size, or else the one with the nearest number of processes."""
     found: dict[tuple[Any, ...], list[tuple[Published, Row]]] = defaultdict(list)
     for number in references.published():
         if "pattern" in number.run:
-            for ours in _ours(connection, chosen, number):
+            for ours in _ours(db, chosen, number):
                 if ours["unit"] == "bytes" and not _of_size(number, ours):
                     continue  # a file's size is comparable only at the same size
                 case = tuple(ours[name] for name in _CASE)
@@ -48,7 +48,7 @@ def published(connection: Any, chosen: Where) -> list[Row]:
 _CASE = columns("published_case")
 
 
-def _ours(connection: Any, chosen: Where, number: Published) -> list[Row]:
+def _ours(db: Any, chosen: Where, number: Published) -> list[Row]:
     keys = {"pattern": number.run["pattern"], "quantity": number.quantity}
     keys |= {"method": number.run.get("method", "")}
     keys |= {name: str(number.parameters.get(name, "")) for name in _CHOOSING}
@@ -56,7 +56,7 @@ def _ours(connection: Any, chosen: Where, number: Published) -> list[Row]:
     for name, word in keys.items():
         where = where.key(name, [word]) if word else where
     return store.rows(
-        connection,
+        db,
         f"""SELECT {", ".join(_CASE)}, list(value) AS found, any_value(unit) AS unit,
             any_value(document) AS document
         FROM records WHERE {where.sql} GROUP BY ALL ORDER BY ALL""",

@@ -29,8 +29,8 @@ REFERENCE = columns("reference")
 COLUMNS = {"peak": PEAK, "reference": REFERENCE, "published": compare_published.COLUMNS}
 
 
-def _chosen(connection: Any, where: Where, question: Question) -> Where:
-    sql, values = condition(connection, question.by, question.a)
+def _chosen(db: Any, where: Where, question: Question) -> Where:
+    sql, values = condition(db, question.by, question.a)
     return where.also(sql, *values).also("NOT is_peak AND verdict <> 'nothing moved'")
 
 
@@ -41,11 +41,11 @@ def _or_raise(rows: list[Row], question: Question, what: str) -> list[Row]:
     return rows
 
 
-def _places(connection: Any, chosen: Where, times: Sequence[Any]) -> dict[int, Place]:
+def _places(db: Any, chosen: Where, times: Sequence[Any]) -> dict[int, Place]:
     """What was reached in these sessions, by conditions, as Highest finds it in their runs."""
     behind = ", ".join(f"'{name}'" for name in tables.BEHIND)
     found: dict[int, Place] = defaultdict(Place)
-    answer = connection.execute(
+    answer = db.execute(
         query("reached", good=store.GOOD, chosen=chosen.sql, behind=behind, rates=PEAK_RATES),
         [*times, *chosen.values] * 2,
     )
@@ -55,16 +55,14 @@ def _places(connection: Any, chosen: Where, times: Sequence[Any]) -> dict[int, P
     return found
 
 
-def _beside_peaks(
-    connection: Any, where: Where, times: Sequence[Any]
-) -> Iterator[tuple[Row, list[float]]]:
+def _beside_peaks(db: Any, where: Where, times: Sequence[Any]) -> Iterator[tuple[Row, list[float]]]:
     """Each case, with speed, peak and whether disturbed of each of its jobs, oldest first. `times`:
     when the first and the last of the sessions began."""
     chosen = where.also("started BETWEEN ? AND ?", *times)
-    places = _places(connection, chosen, times)
+    places = _places(db, chosen, times)
     case = ", ".join(f'"{name}"' for name in CASE)
     found = store.rows(
-        connection,
+        db,
         query("beside_peak", case=case, chosen=chosen.sql, rates=PEAK_RATES),
         chosen.values,
     )
@@ -79,18 +77,18 @@ def _beside_peaks(
         yield row, [float(number) for job in judged for number in job]
 
 
-def with_peak(connection: Any, where: Where, question: Question) -> list[Row]:
+def with_peak(db: Any, where: Where, question: Question) -> list[Row]:
     """The share of the session's peak (session/peaks.py) that each case reached. A job is one
     sample: the median of its repeats. `left_out`: the number of disturbed jobs, which do not count;
     if no other is left, `efficiency` is None and `value` is of all. Of small files it is the share
     of plain ones, of a peak test, that count."""
-    chosen = _chosen(connection, where, question)
+    chosen = _chosen(db, where, question)
     sql = f"SELECT DISTINCT started FROM records WHERE {chosen.sql} ORDER BY 1"
-    began = [row[0] for row in connection.execute(sql, chosen.values).fetchall()]
+    began = [row[0] for row in db.execute(sql, chosen.values).fetchall()]
     found: dict[tuple[Any, ...], tuple[Row, array[float]]] = {}
     for first in range(0, len(began), SESSIONS):
         some = began[first : first + SESSIONS]
-        for row, jobs in _beside_peaks(connection, chosen, (some[0], some[-1])):
+        for row, jobs in _beside_peaks(db, chosen, (some[0], some[-1])):
             key = tuple(row[name] for name in (*CASE, "quantity"))
             found.setdefault(key, (row, array("d")))[1].extend(jobs)
     rows = [
@@ -123,10 +121,10 @@ def _share(row: Row, jobs: Sequence[tuple[float, ...]]) -> Row:
     }
 
 
-def with_reference(connection: Any, where: Where, question: Question) -> list[Row]:
+def with_reference(db: Any, where: Where, question: Question) -> list[Row]:
     """Each case beside the job expected by references/sites/SYSTEM.yaml."""
-    chosen = _chosen(connection, where, question)
-    found = store.rows(connection, query("beside_reference", chosen=chosen.sql), chosen.values)
+    chosen = _chosen(db, where, question)
+    found = store.rows(db, query("beside_reference", chosen=chosen.sql), chosen.values)
     rows = []
     for row in found:
         if expected := references.of_run(row, row["quantity"]):
@@ -159,8 +157,8 @@ def _against_reference(row: Row, expected: references.Expected, allowed: float |
     return row
 
 
-def with_published(connection: Any, where: Where, question: Question) -> list[Row]:
-    rows = compare_published.published(connection, _chosen(connection, where, question))
+def with_published(db: Any, where: Where, question: Question) -> list[Row]:
+    rows = compare_published.published(db, _chosen(db, where, question))
     return _or_raise(rows, question, "a published number beside it")
 
 

@@ -50,17 +50,17 @@ class Compared:
 
 
 def compare(
-    connection: Any,
+    db: Any,
     where: Where,
     question: Question,
     each: Callable[[Sequence[Pair]], Iterable[Pair]] = iter,
 ) -> Compared:
     """The cases that A and B have. `each` wraps them, to show progress. With `allowed`, `gate` is
     the gate's decision and `fails` whether it breaks the gate; cases that only A has are rows."""
-    sides = [condition(connection, question.by, word) for word in (question.a, question.b)]
+    sides = [condition(db, question.by, word) for word in (question.a, question.b)]
     with_mode = question.by == "method" and ":" in question.a + question.b
-    columns = case_columns(with_stack(connection, where, sides, [question.by]), with_mode)
-    found = groups(connection, where, question.quantities, sides, columns)
+    columns = case_columns(with_stack(db, where, sides, [question.by]), with_mode)
+    found = groups(db, where, question.quantities, sides, columns)
     if question.quantities is USUAL:
         rates = RATES.values()
         many = {group.case[PATTERN] for group in found if group.quantity in rates}
@@ -73,7 +73,7 @@ def compare(
             f"{store.fitting(question.fitting)}{hint}"
         )
     rows = [row(a, b) for a, b in each(both)]
-    said = overall.answers(both, _sides(connection, where, question))
+    said = overall.answers(both, _sides(db, where, question))
     if question.allowed is None:
         return Compared(rows, said)
     of = overall.evidence(both)
@@ -81,12 +81,12 @@ def compare(
     for line, decision in zip(rows, decisions, strict=True):
         line["gate"] = str(decision)
         line["fails"] = decision.outcome == "slower"
-    rows += _lost(connection, where, sides[1], columns, found, both)
+    rows += _lost(db, where, sides[1], columns, found, both)
     return Compared(rows, said, gate.is_slower(overall.by_case(both), question.allowed))
 
 
-def _sides(connection: Any, where: Where, question: Question) -> overall.Sides:
-    found = connection.execute(
+def _sides(db: Any, where: Where, question: Question) -> overall.Sides:
+    found = db.execute(
         f"""SELECT median(took) FROM (
             SELECT epoch(max(time::TIMESTAMPTZ) - min(time::TIMESTAMPTZ))
                 / (count(DISTINCT run) - 1) AS took
@@ -102,7 +102,7 @@ def _sides(connection: Any, where: Where, question: Question) -> overall.Sides:
 
 
 def _lost(
-    connection: Any,
+    db: Any,
     where: Where,
     side: Side,
     columns: Sequence[str],
@@ -111,7 +111,7 @@ def _lost(
 ) -> list[Row]:
     """A row for each case that only A has: in B it failed or is missing."""
     there = {(a.case, a.quantity) for a, _ in both}
-    failed = failed_cases(connection, where, side, columns)
+    failed = failed_cases(db, where, side, columns)
     rows = []
     for group in found:
         if group.side == 0 and (group.case, group.quantity) not in there:

@@ -26,16 +26,16 @@ class Disturbance:
         return self.typical > UNEVEN
 
 
-def ceilings(connection: Any, where: store.Where) -> list[Disturbance]:
+def ceilings(db: Any, where: store.Where) -> list[Disturbance]:
     where = where.also("quantity IN ('ceiling_fpp_write', 'ceiling_fpp_read')")
     case = ", ".join(f'"{name}"' for name in CASE)
-    rows = store.rows(connection, query("disturbance", where=where.sql, case=case), where.values)
+    rows = store.rows(db, query("disturbance", where=where.sql, case=case), where.values)
     return [Disturbance(**row) for row in rows]
 
 
-def crowded(connection: Any, where: store.Where) -> int:
+def crowded(db: Any, where: store.Where) -> int:
     """How many runs had more processes than cores: they measured the scheduler too."""
-    found = connection.execute(
+    found = db.execute(
         f"SELECT count(DISTINCT run) FROM records WHERE {where.sql} AND processes > cores",
         where.values,
     ).fetchone()

@@ -53,10 +53,10 @@ class Place:
         return f"{self.pattern} {self.fs}"
 
 
-def places(connection: Any, where: store.Where, default: str) -> list[Place]:
+def places(db: Any, where: store.Where, default: str) -> list[Place]:
     """Of each pattern and file system of the runs that `where` lets pass."""
     patterns = store.rows(
-        connection,
+        db,
         f"""SELECT pattern, if(bool_or(quantity = '{CREATED}'), '{CREATED}', '{WRITTEN}')
             AS quantity FROM records
         WHERE {where.sql} AND verdict = 'verified' AND NOT is_peak GROUP BY 1 ORDER BY 1""",
@@ -64,7 +64,7 @@ def places(connection: Any, where: store.Where, default: str) -> list[Place]:
     )
     found = []
     for row in patterns:
-        groups = candidates(connection, where.key("pattern", [row["pattern"]]), row["quantity"])
+        groups = candidates(db, where.key("pattern", [row["pattern"]]), row["quantity"])
         unit = unit_of(row["quantity"])
         found += [place(row["pattern"], key[0], unit, of, default) for key, of in groups.items()]
     return found
@@ -89,25 +89,25 @@ def _on(group: Sequence[Row], stack: str, row: Row) -> Row | None:
 
 
 def answers(
-    connection: Any, where: store.Where, found: Sequence[Place], peaks: Sequence[tuple[Place, Row]]
+    db: Any, where: store.Where, found: Sequence[Place], peaks: Sequence[tuple[Place, Row]]
 ) -> list[tuple[str, str]]:
     """What each answer is about, and its text. `peaks`: of `ceilings`."""
-    stacks = [("stacks", text) for text in _of_stacks(connection, where)]
+    stacks = [("stacks", text) for text in _of_stacks(db, where)]
     kinds = [("kinds", _of_kinds(found)), ("peak", _of_peaks(peaks))]
     return [*stacks, *kinds, ("open", _undecided(found))]
 
 
-def _of_stacks(connection: Any, where: store.Where) -> list[str]:
+def _of_stacks(db: Any, where: store.Where) -> list[str]:
     """Each pair of stacks over the cases that both have, as `compare --by stack` does."""
     stacks = store.rows(
-        connection,
+        db,
         f"SELECT stack FROM records WHERE {where.sql} GROUP BY 1 ORDER BY 1 DESC",
         where.values,
     )
     moved, said = where.also("verdict <> 'nothing moved'"), []
     for a, b in islice(combinations([row["stack"] for row in stacks], 2), NAMED):
         with suppress(NothingFoundError):
-            said += compare_runs.compare(connection, moved, Question(a, b, "stack")).answers[:1]
+            said += compare_runs.compare(db, moved, Question(a, b, "stack")).answers[:1]
     return said
 
 

@@ -135,21 +135,21 @@ class History:
 
 
 def find(
-    connection: Any,
+    db: Any,
     where: store.Where,
     given: Sequence[Baseline] = (),
     quantities: Sequence[str] = USUAL,
     smallest: float = change_points.SMALLEST,
 ) -> list[History]:
-    found = _load(connection, where, given, quantities)
+    found = _load(db, where, given, quantities)
     for one in found:
         judge(one, smallest)
-    _circumstances(connection, where, found)
+    _circumstances(db, where, found)
     return found
 
 
-def of_session(connection: Any, session: str, given: Sequence[Baseline]) -> list[History]:
-    systems, cases, when = connection.execute(
+def of_session(db: Any, session: str, given: Sequence[Baseline]) -> list[History]:
+    systems, cases, when = db.execute(
         """SELECT array_agg(DISTINCT system), array_agg(DISTINCT "case"), max(started)
         FROM records WHERE session = ?""",
         [session],
@@ -161,11 +161,11 @@ def of_session(connection: Any, session: str, given: Sequence[Baseline]) -> list
         cases,
         when,
     )
-    return [one for one in find(connection, where, given) if one.at[-1] == when]
+    return [one for one in find(db, where, given) if one.at[-1] == when]
 
 
 def _load(
-    connection: Any, where: store.Where, given: Sequence[Baseline], quantities: Sequence[str]
+    db: Any, where: store.Where, given: Sequence[Baseline], quantities: Sequence[str]
 ) -> list[History]:
     marks = ", ".join("?" for _ in quantities)
     columns = ", ".join(f'"{name}"' for name in KEY)
@@ -178,12 +178,12 @@ def _load(
     every = f"QUALIFY {rate} OR NOT bool_or({rate}) OVER (PARTITION BY any_value(pattern))"
     files = every if quantities is USUAL else ""
     cases = store.rows(
-        connection,
+        db,
         f"""SELECT hash({columns}) AS id, {columns}, {about}{own}
         FROM records WHERE {sql} GROUP BY {columns} {files} ORDER BY {columns}""",
         [*(value for _, of in conditions for value in of), *values],
     )
-    times = connection.execute(
+    times = db.execute(
         f"SELECT DISTINCT started FROM records WHERE {sql} ORDER BY 1", values
     ).fetchall()
     runs: dict[int, list[dict[str, Any]]] = defaultdict(list)
@@ -191,7 +191,7 @@ def _load(
     lasts = [*times[AT_ONCE - 1 :: AT_ONCE], *times[-1:]]
     for (first,), (last,) in zip(times[::AT_ONCE], lasts, strict=False):
         jobs = query("history", columns=columns, where=sql)
-        part = store.by_id(connection, jobs, [*values, first, last])
+        part = store.by_id(db, jobs, [*values, first, last])
         for one, of in part.items():
             runs[one].append(of)
     known: dict[bytes, list[datetime]] = {}  # most cases have the same sessions
@@ -226,14 +226,14 @@ def judge(one: History, smallest: float) -> None:
         )
 
 
-def _circumstances(connection: Any, where: store.Where, found: Sequence[History]) -> None:
+def _circumstances(db: Any, where: store.Where, found: Sequence[History]) -> None:
     times = {at for one in found for change in one.changes for at in one.at[_near(change.index)]}
     if not times:
         return
     columns = ", ".join(f'"{name}"' for name in KEY[:-1])
     wanted = ", ".join(f"any_value({name}) AS {name}" for name in CIRCUMSTANCES)
     rows = store.rows(
-        connection,
+        db,
         f"""SELECT {columns}, started, {wanted} FROM records
         WHERE {where.sql} AND list_contains(?, started) GROUP BY {columns}, started""",
         [*where.values, sorted(times)],

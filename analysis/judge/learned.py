@@ -44,7 +44,7 @@ class Baseline:
         )
 
 
-def learn(connection: Any, where: store.Where, name: str, false_failures: float) -> Baseline:
+def learn(db: Any, where: store.Where, name: str, false_failures: float) -> Baseline:
     """A baseline from all sessions that match `where`. `false_failures`: the fraction of nights in
     which any of its references may fail without cause."""
     marks = ", ".join("?" for _ in QUANTITIES)
@@ -52,12 +52,12 @@ def learn(connection: Any, where: store.Where, name: str, false_failures: float)
     chosen = f"FROM records WHERE {where.sql} AND verdict = 'verified' AND quantity IN ({marks})"
     values = [*where.values, *QUANTITIES]
     cases = store.rows(
-        connection,
+        db,
         f"""SELECT DISTINCT hash({columns}) AS id, partition, stack, "case" AS test, processes,
             fsync, hints, quantity {chosen} ORDER BY {columns}""",
         values,
     )
-    jobs = store.by_id(connection, query("learned", columns=columns, chosen=chosen), values)
+    jobs = store.by_id(db, query("learned", columns=columns, chosen=chosen), values)
     learned: list[Row] = []
     refused: list[Row] = []
     sessions: set[int] = set()
@@ -71,7 +71,7 @@ def learn(connection: Any, where: store.Where, name: str, false_failures: float)
             continue
         learned.append({**row, "nights": nights, "r": r, "unit": unit_of(row["quantity"])})
         sessions.update(of["number"].tolist())
-    known = connection.execute(
+    known = db.execute(
         f"SELECT DISTINCT hash(session), session, CAST(started AS DATE) AS day {chosen} "
         "ORDER BY day, session",
         values,

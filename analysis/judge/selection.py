@@ -36,38 +36,38 @@ class Group:
     about: dict[str, Any]
 
 
-def session_condition(connection: duckdb.DuckDBPyConnection, word: str) -> tuple[str, list[Any]]:
+def session_condition(db: duckdb.DuckDBPyConnection, word: str) -> tuple[str, list[Any]]:
     """`last`, `last~1` (the one before), or the first letters of a session's name. Includes the
     session's time, so that a query reads only that month's files."""
-    connection.execute(
+    db.execute(
         "CREATE TEMP TABLE IF NOT EXISTS known AS SELECT DISTINCT session, started FROM records"
     )
     match = re.fullmatch(r"last(?:~(\d+))?", word)
     if not match:
-        first, last = connection.execute(
+        first, last = db.execute(
             "SELECT min(started), max(started) FROM known WHERE starts_with(session, ?)", [word]
         ).fetchall()[0]
         return "starts_with(session, ?) AND started BETWEEN ? AND ?", [word, first, last]
-    known = connection.execute("SELECT session, started FROM known ORDER BY started DESC, session")
+    known = db.execute("SELECT session, started FROM known ORDER BY started DESC, session")
     left = int(match[1] or 0)
     for session, started in known.fetchall():
         found = [session, started]
         sql = f"SELECT 1 FROM records WHERE session = ? AND started = ? AND {store.GOOD} LIMIT 1"
-        if connection.execute(sql, found).fetchone():
+        if db.execute(sql, found).fetchone():
             if left == 0:
                 return "session = ? AND started = ?", found
             left -= 1
     raise UsageError(f"{word}: the store has fewer sessions")
 
 
-def sessions_named(connection: duckdb.DuckDBPyConnection, word: str) -> str:
+def sessions_named(db: duckdb.DuckDBPyConnection, word: str) -> str:
     key, _, value = word.partition("=")
     if key != "session" or not value:
         return word
     names = []
     for one in value.split(","):
-        sql, values = session_condition(connection, one)
-        found = connection.execute(f"SELECT DISTINCT session FROM known WHERE {sql}", values)
+        sql, values = session_condition(db, one)
+        found = db.execute(f"SELECT DISTINCT session FROM known WHERE {sql}", values)
         names += [name for (name,) in found.fetchall()] or [one]
     return f"session={','.join(names)}"
 
@@ -77,23 +77,23 @@ WAYS = ("session", "stack", "method", "hints", "fs", "date")
 Side = tuple[str, list[Any]]  # which runs, as SQL with its values
 
 
-def condition(connection: duckdb.DuckDBPyConnection, by: str, word: str) -> Side:
+def condition(db: duckdb.DuckDBPyConnection, by: str, word: str) -> Side:
     if by == "session":
-        return session_condition(connection, word)
+        return session_condition(db, word)
     exact = Where("true").key(by, [word])  # two names of a file system's type are two sides
     return exact.sql, exact.values
 
 
 def interrupted(
-    connection: duckdb.DuckDBPyConnection, where: Where, by: str, words: Sequence[str]
+    db: duckdb.DuckDBPyConnection, where: Where, by: str, words: Sequence[str]
 ) -> list[str]:
     """The sessions of these sides that ended before all their cases had finished."""
-    sides = [condition(connection, by, word) for word in words]
+    sides = [condition(db, by, word) for word in words]
     chosen = where.also("interrupted").also(
         " OR ".join(f"({sql})" for sql, _ in sides), *(value for _, of in sides for value in of)
     )
     sql = f"SELECT DISTINCT session FROM records WHERE {chosen.sql} ORDER BY session"
-    return [str(row[0]) for row in connection.execute(sql, chosen.values).fetchall()]
+    return [str(row[0]) for row in db.execute(sql, chosen.values).fetchall()]
 
 
 # A file system's type -> other names of it in /proc/mounts.
@@ -126,7 +126,7 @@ def case_columns(by: Sequence[str], with_mode: bool) -> list[str]:
 
 
 def groups(
-    connection: duckdb.DuckDBPyConnection,
+    db: duckdb.DuckDBPyConnection,
     where: Where,
     quantities: Sequence[str],
     sides: Sequence[Side],
@@ -150,7 +150,7 @@ def groups(
     values += [*where.values, *quantities]
     key = ", ".join(("side", *names, "quantity"))
     found = store.rows(
-        connection,
+        db,
         f"""{chosen}
         SELECT hash({key}) AS id, {key}, any_value(unit) AS unit, any_value(n) AS processes,
             any_value(cores) AS cores, any_value(fs_type) AS fs_type,
@@ -175,7 +175,7 @@ def groups(
         return []
     # A separate query, with numbers in place of a case's many words: there may be a million jobs.
     jobs = store.by_id(
-        connection,
+        db,
         f"""{chosen}
         SELECT hash({key}) AS id, hash(session) AS session, repeat_no AS round, min(run) AS place,
             bool_and(order_seed IS NOT NULL) AS drawn, median(value) AS middle
@@ -195,7 +195,7 @@ _ABOUT = ("processes", "cores", "fs_type", "caches", "document", "started")
 
 
 def with_stack(
-    connection: duckdb.DuckDBPyConnection, where: Where, sides: Sequence[Side], by: Sequence[str]
+    db: duckdb.DuckDBPyConnection, where: Where, sides: Sequence[Side], by: Sequence[str]
 ) -> list[str]:
     """`by`, and the stack if versions are compared that no stack has both of."""
     if set(words.libraries()).isdisjoint(by):
@@ -204,17 +204,17 @@ def with_stack(
     for sql, values in sides:
         chosen = where.also(sql, *values)
         found = f"SELECT DISTINCT stack FROM records WHERE {chosen.sql}"
-        names.append(set(connection.execute(found, chosen.values).fetchall()))
+        names.append(set(db.execute(found, chosen.values).fetchall()))
     return [*by] if set.intersection(*names) else [*by, "stack"]
 
 
 def failed_cases(
-    connection: duckdb.DuckDBPyConnection, where: Where, side: Side, columns: Sequence[str]
+    db: duckdb.DuckDBPyConnection, where: Where, side: Side, columns: Sequence[str]
 ) -> dict[tuple[Any, ...], str]:
     sql, values = side
     case = ", ".join(columns)
     chosen = where.failed()
-    found = connection.execute(
+    found = db.execute(
         f"SELECT {case}, any_value(reason) FROM records WHERE {chosen.sql} AND ({sql}) "
         f"GROUP BY {', '.join(str(i + 1) for i in range(len(columns)))}",
         [*chosen.values, *values],

@@ -24,12 +24,12 @@ SOME_JOBS = "the median is above the session's peak only with the disturbed jobs
 _FILES: dict[Ceiling, str] = {"fpp": "a file per process", "shared": "one shared file"}
 
 
-def of_cases(connection: Any, where: store.Where) -> list[Row]:
+def of_cases(db: Any, where: store.Where) -> list[Row]:
     """The share of the practical peak that each verified case reached, None where the machine was
     disturbed; empty if no ceiling was measured. Rates of small files are left out."""
     where = where.also("verdict = 'verified'")
     with suppress(NothingFoundError):
-        rows = compare_references.with_peak(connection, where, Question(""))
+        rows = compare_references.with_peak(db, where, Question(""))
         # Creating a few files is a burst, many times as fast as creating many.
         return [row for row in rows if row["unit"] != "files/s"]
     return []

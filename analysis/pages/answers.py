@@ -119,15 +119,15 @@ def shown(found: Sequence[Row], reasons: Callable[[Row], str], folder: Path) -> 
     return made
 
 
-def troubles(connection: Any, where: Where) -> list[str]:
+def troubles(db: Any, where: Where) -> list[str]:
     said = []
-    for one in disturbance.ceilings(connection, where):
+    for one in disturbance.ceilings(db, where):
         if one.disturbed:
             said.append(
                 f"machine disturbed: on {one.fs} the peak beside the same case varied by a factor "
                 f"of {one.typical:.1f} (the median; cases: {one.cases}; worst: {one.worst:.1f})"
             )
-    if crowded := disturbance.crowded(connection, where):
+    if crowded := disturbance.crowded(db, where):
         runs = counted(crowded, "run")
         said.append(f"{runs} had more processes than cores and also measured the scheduler")
     return said

@@ -48,15 +48,15 @@ class Found:
     answers: Answers
 
 
-def ask(table: Table, connection: Any) -> Found:
-    """`connection`: to a store with the session."""
+def ask(table: Table, db: Any) -> Found:
+    """`db`: a store with the session."""
     where = Where().key("session", [table.session.uuid])
-    places = findings.places(connection, where, DEFAULT)
+    places = findings.places(db, where, DEFAULT)
     several, order = answers.several(places), tables.names("patterns")
     places.sort(key=lambda place: (answers.where(place, several), rank(place.pattern, order)))
-    peaks = findings.ceilings(share_of_peak.of_cases(connection, where), places)
-    said = [*_counts(table), *findings.answers(connection, where, places, peaks)]
-    said += [("noise", text) for text in answers.troubles(connection, where)]
+    peaks = findings.ceilings(share_of_peak.of_cases(db, where), places)
+    said = [*_counts(table), *findings.answers(db, where, places, peaks)]
+    said += [("noise", text) for text in answers.troubles(db, where)]
     return Found(places, {id(place): row["efficiency"] for place, row in peaks}, said)
 
 

@@ -77,51 +77,51 @@ def _current(session: str) -> Where:
     return Where().also("session = ?", session).also("NOT is_peak AND verdict <> 'nothing moved'")
 
 
-def _compared(compare: Callable[..., list[Row]], connection: Any, question: Question) -> list[Row]:
+def _compared(compare: Callable[..., list[Row]], db: Any, question: Question) -> list[Row]:
     with suppress(NothingFoundError):
-        return compare(connection, Where(), question)
+        return compare(db, Where(), question)
     return []
 
 
-def scaling(connection: Any, session: str) -> Section:
+def scaling(db: Any, session: str) -> Section:
     """Cases that the store has with two or more process counts, on the session's system."""
     rows = store.rows(
-        connection,
+        db,
         query("scaling", case=CASE, good=store.GOOD),
         [session],
     )
     return section("scaling", rows)
 
 
-def published(connection: Any, session: str) -> Section:
-    system = connection.execute(
+def published(db: Any, session: str) -> Section:
+    system = db.execute(
         "SELECT any_value(system) FROM records WHERE session = ?", [session]
     ).fetchone()[0]
     question = Question(system, by="system")
-    rows = _compared(compare_references.with_published, connection, question)
+    rows = _compared(compare_references.with_published, db, question)
     columns = [name for name in compare_published.COLUMNS if name != "verdict"]
     rows.sort(key=lambda row: (row["ratio"] is None, row["ours_of_best"] is None))
     return section("published", rows, columns)
 
 
-def efficiency(connection: Any, session: str) -> Section:
-    rows = _compared(compare_references.with_peak, connection, Question(session))
+def efficiency(db: Any, session: str) -> Section:
+    rows = _compared(compare_references.with_peak, db, Question(session))
     return section("efficiency", rows, compare_references.PEAK)
 
 
 SCORES = columns("scores")
 
 
-def score_card(connection: Any, session: str) -> Section:
+def score_card(db: Any, session: str) -> Section:
     rows = store.rows(
-        connection,
+        db,
         query("score_card", where=_current(session).sql),
         [session, list(SCORES)],
     )
     return section("score_card", rows)
 
 
-def ledger(connection: Any, session: str) -> Section:
+def ledger(db: Any, session: str) -> Section:
     amounts = {
         f"{way}_{name}": f"ledger_{way}_{quantity}"
         for way in ("write", "read")
@@ -138,7 +138,7 @@ def ledger(connection: Any, session: str) -> Section:
         for name, quantity in amounts.items()
     )
     rows = store.rows(
-        connection,
+        db,
         query("ledger", amounts=columns),
         [session],
     )
@@ -148,23 +148,23 @@ def ledger(connection: Any, session: str) -> Section:
     return replace(made, columns=(*made.columns, *amounts), links=links)
 
 
-def claim_table(connection: Any, session: str) -> Section:
+def claim_table(db: Any, session: str) -> Section:
     system = Where().also("system IN (SELECT system FROM records WHERE session = ?)", session)
     known = claims.load()
-    runs = claims.runs_for(known, connection, system)
+    runs = claims.runs_for(known, db, system)
     rows = [claim_text.row(claims.judge(runs, one)) for one in known]
     return section("claims", rows)
 
 
-def expected(connection: Any, session: str) -> Section:
-    rows = _compared(compare_references.with_reference, connection, Question(session))
+def expected(db: Any, session: str) -> Section:
+    rows = _compared(compare_references.with_reference, db, Question(session))
     return section("expected", rows, compare_references.REFERENCE, nights=MIN_NIGHTS)
 
 
-def history(found: Sequence[History], connection: Any, session: str) -> Section:
+def history(found: Sequence[History], db: Any, session: str) -> Section:
     current = _current(session)
     documents = store.rows(
-        connection,
+        db,
         f"""SELECT DISTINCT {", ".join(f'"{name}"' for name in KEY)}, document
         FROM records WHERE {current.sql} AND quantity IN ('write_bw', 'read_bw')""",
         current.values,

@@ -149,17 +149,17 @@ def connect(
             good = [path for path in good if path.parent.name >= f"month={since:%Y-%m}"]
         if not good:
             raise NothingFoundError(f"{store}: the store is empty; see iogauge store add")
-        connection = duckdb.connect(config=CONFIG)
-        connection.execute("SET parquet_metadata_cache = true")  # a page makes hundreds of queries
+        db = duckdb.connect(config=CONFIG)
+        db.execute("SET parquet_metadata_cache = true")  # a page makes hundreds of queries
         try:
             source = _source(store, good)
-            columns = _columns(connection, source)
+            columns = _columns(db, source)
             recent = f" WHERE started >= TIMESTAMP '{since:%Y-%m-%d %H:%M:%S}'" if since else ""
-            connection.execute(f"CREATE VIEW records AS SELECT {columns} FROM {source}{recent}")
+            db.execute(f"CREATE VIEW records AS SELECT {columns} FROM {source}{recent}")
         except duckdb.Error as error:
             raise StoreError(f"{store}: cannot be read: {' '.join(str(error).split())}") from None
-        weakref.finalize(connection, held.pop_all().close)
-    return connection
+        weakref.finalize(db, held.pop_all().close)
+    return db
 
 
 def _source(store: Path, good: Sequence[Path]) -> str:
@@ -168,9 +168,9 @@ def _source(store: Path, good: Sequence[Path]) -> str:
     return months.select(own, [path for path in good if path not in set(own)])
 
 
-def _columns(connection: duckdb.DuckDBPyConnection, source: str) -> str:
+def _columns(db: duckdb.DuckDBPyConnection, source: str) -> str:
     """The store's columns as SQL, for files that may lack some."""
-    there = {row[0] for row in connection.execute(f"DESCRIBE FROM {source}").fetchall()}
+    there = {row[0] for row in db.execute(f"DESCRIBE FROM {source}").fetchall()}
     return ", ".join(
         f'{_column(name, name in there)}::{kind} AS "{name}"' for name, kind in SCHEMA.items()
     )
@@ -187,10 +187,10 @@ def in_month(store: Path, month: Path, session: str) -> list[tuple[Any, ...]]:
     old = _usable(store, months.place(store, month).glob("*.parquet"))
     if not old:
         return []
-    with duckdb.connect(config=CONFIG) as connection:
+    with duckdb.connect(config=CONFIG) as db:
         source = _source(store, old)
-        sql = f"SELECT {_columns(connection, source)} FROM {source} WHERE session = ?"
-        return connection.execute(sql, [session]).fetchall()
+        sql = f"SELECT {_columns(db, source)} FROM {source} WHERE session = ?"
+        return db.execute(sql, [session]).fetchall()
 
 
 def missing(store: Path, sessions: Iterable[str]) -> set[str]:
@@ -200,8 +200,8 @@ def missing(store: Path, sessions: Iterable[str]) -> set[str]:
     old = _usable(store, (store / files.MONTHS).glob("*/*/*.parquet"))
     if lacking and old:
         sql = f"SELECT DISTINCT session FROM {months.reading(old)} WHERE list_contains(?, session)"
-        with duckdb.connect(config=CONFIG) as connection:
-            found = connection.execute(sql, [sorted(lacking)]).fetchall()
+        with duckdb.connect(config=CONFIG) as db:
+            found = db.execute(sql, [sorted(lacking)]).fetchall()
         lacking -= {str(row[0]) for row in found}
     return lacking
 
@@ -231,13 +231,13 @@ def _wrong_columns(paths: Sequence[Path]) -> dict[Path, str]:
     """Files whose columns differ from SCHEMA, with the reason; by one query if that works."""
     import duckdb
 
-    connection = duckdb.connect(config=CONFIG)
+    db = duckdb.connect(config=CONFIG)
     wrong: dict[Path, str] = {}
     found: dict[Path, dict[str, str]] = {path: {} for path in paths}
 
     def look(some: Sequence[Path]) -> None:
         sql = "SELECT file_name, name, type FROM parquet_schema(?)"
-        for file, column, kind in connection.execute(sql, [list(map(str, some))]).fetchall():
+        for file, column, kind in db.execute(sql, [list(map(str, some))]).fetchall():
             found[Path(file)][column] = kind
 
     try:
@@ -324,20 +324,20 @@ class Where:
 
 
 def rows(
-    connection: duckdb.DuckDBPyConnection, sql: str, values: Sequence[Any] = ()
+    db: duckdb.DuckDBPyConnection, sql: str, values: Sequence[Any] = ()
 ) -> list[dict[str, Any]]:
-    answer = connection.execute(sql, list(values))
+    answer = db.execute(sql, list(values))
     names = [column[0] for column in answer.description or []]
     return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
 
 
 def by_id(
-    connection: duckdb.DuckDBPyConnection, sql: str, values: Sequence[Any] = ()
+    db: duckdb.DuckDBPyConnection, sql: str, values: Sequence[Any] = ()
 ) -> dict[int, dict[str, np.ndarray]]:
     """The columns of a result, split by `id`. The result must be ordered by `id`."""
     import numpy as np
 
-    found = connection.execute(sql, list(values)).fetchnumpy()
+    found = db.execute(sql, list(values)).fetchnumpy()
     ids, first = np.unique(found.pop("id"), return_index=True)
     parts = {name: np.split(column, first[1:]) for name, column in found.items()}
     return {int(one): {name: cut[i] for name, cut in parts.items()} for i, one in enumerate(ids)}

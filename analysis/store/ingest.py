@@ -41,14 +41,14 @@ def ingest(
     `say`: is told of a damaged file. Raises an AnalysisError where the report, or a document of a
     run that ReFrame took for good, cannot be used; unless `strict`, such a run is a failed one."""
     session = load_session(report, strict=strict, data=data)
-    with _rows_of(session, folder.resolve()) as connection:
+    with _rows_of(session, folder.resolve()) as db:
         store.create(folder)
-        path, state = _put(connection, session, folder, say)
+        path, state = _put(db, session, folder, say)
         return {
             "session": session.uuid,
             "state": state,
             "runs": len(session.runs),
-            "records": _count(connection, "records"),
+            "records": _count(db, "records"),
             "file": str(path),
         }
 
@@ -63,22 +63,22 @@ def _rows_of(session: Session, folder: Path) -> duckdb.DuckDBPyConnection:
         values += [(number, *entry) for entry in _values(one)] or [(number, *[None] * 4)]
     of_runs = {name: [run[name] for run in runs] for name in store.SCHEMA if name not in _MEASURED}
     of_values = dict(zip(("run", *_MEASURED), map(list, zip(*values, strict=True)), strict=True))
-    connection = duckdb.connect(config={"threads": 1})  # the same rows give the same file
+    db = duckdb.connect(config={"threads": 1})  # the same rows give the same file
     for table, given in (("runs", of_runs), ("measured", of_values)):
         kinds = json.dumps({name: [store.SCHEMA[name]] for name in given})
         unnested = ", ".join(f'unnest("{name}") AS "{name}"' for name in given)
         text = json.dumps(given, default=str, ensure_ascii=False)
-        connection.execute(
+        db.execute(
             f"CREATE TABLE {table} AS SELECT {unnested} FROM "
             f"(SELECT unnest(from_json_strict(?, '{kinds}')))",
             [text.encode(errors="replace").decode()],
         )
     names = ", ".join(f'"{name}"' for name in store.SCHEMA)
-    connection.execute(
+    db.execute(
         f"CREATE TABLE records AS SELECT {names} FROM measured JOIN runs USING (run) "
         "ORDER BY measured.rowid"
     )
-    return connection
+    return db
 
 
 _MEASURED = ("quantity", "unit", "repeat", "value")
@@ -135,7 +135,7 @@ def _values(one: Run) -> Iterator[tuple[str, str, int | None, float]]:
 
 
 def _put(
-    connection: duckdb.DuckDBPyConnection, session: Session, folder: Path, say: Say
+    db: duckdb.DuckDBPyConnection, session: Session, folder: Path, say: Say
 ) -> tuple[Path, str]:
     """Write the session's file unless the stored one is the same or holds more."""
     # both come from the report, which may hold anything
@@ -144,21 +144,21 @@ def _put(
     place = folder / store.RECORDS / f"system={system}" / f"month={session.started:%Y-%m}"
     path = place / f"{name}.parquet"
     with tempfile.TemporaryDirectory() as part:
-        data = months.parquet(connection, "FROM records", Path(part) / path.name)
-    count = _count(connection, "records")
+        data = months.parquet(db, "FROM records", Path(part) / path.name)
+    count = _count(db, "records")
     try:
         there = os.path.lexists(path)
         if there and not (why := store.problem(folder, path)):
             if path.read_bytes() == data:
                 return path, "unchanged"
             stored = months.reading([path])
-            names = [row[0] for row in connection.execute(f"DESCRIBE FROM {stored}").fetchall()]
-            if names == list(store.SCHEMA) and _count(connection, stored) > count:
+            names = [row[0] for row in db.execute(f"DESCRIBE FROM {stored}").fetchall()]
+            if names == list(store.SCHEMA) and _count(db, stored) > count:
                 return path, "kept"
         elif not there and (rows := store.in_month(folder, place, session.uuid)):
             if len(rows) > count:
                 return path, "kept"
-            made = connection.execute("FROM records").fetchall()
+            made = db.execute("FROM records").fetchall()
             if sorted(map(repr, rows)) == sorted(map(repr, made)):
                 return path, "unchanged"
             there = True
@@ -170,8 +170,8 @@ def _put(
         raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
-def _count(connection: duckdb.DuckDBPyConnection, source: str) -> int:
-    (found,) = connection.execute(f"SELECT count(*) FROM {source}").fetchall()
+def _count(db: duckdb.DuckDBPyConnection, source: str) -> int:
+    (found,) = db.execute(f"SELECT count(*) FROM {source}").fetchall()
     return int(found[0])
 
 

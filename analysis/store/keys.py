@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     import duckdb
 
 
-def parameters(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    found = connection.execute("SELECT DISTINCT variant FROM records").fetchall()
+def parameters(db: duckdb.DuckDBPyConnection) -> list[str]:
+    found = db.execute("SELECT DISTINCT variant FROM records").fetchall()
     names = {name for (text,) in found for name in re.findall(r"(?:^|, )(\w+)=", text or "")}
     return sorted(names)
 
 
 def check(
-    connection: duckdb.DuckDBPyConnection,
+    db: duckdb.DuckDBPyConnection,
     option: str,
     keys: Iterable[str],
     more: Sequence[str] = (),
@@ -34,7 +34,7 @@ def check(
     unknown = [key for key in keys if key not in fixed]
     if not unknown:
         return
-    own = parameters(connection)
+    own = parameters(db)
     for key in unknown:
         if key not in own:
             near = nearest(key, [*fixed, *own])

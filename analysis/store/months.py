@@ -105,10 +105,10 @@ def compact(
     target = place(store, month) / f"{number:06}-{uuid.uuid4().hex}.parquet"
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    with duckdb.connect(config={"memory_limit": memory}) as connection:
+    with duckdb.connect(config={"memory_limit": memory}) as db:
         source = select(own, old)
-        query = f"SELECT {columns(connection, source)} FROM {source} ORDER BY {ORDER}"
-        data = parquet(connection, query, part)
+        query = f"SELECT {columns(db, source)} FROM {source} ORDER BY {ORDER}"
+        data = parquet(db, query, part)
     files.save(store, target, data)
     with locked(store / READERS) as unread:
         for path, was in sums.items() if unread else ():
@@ -116,10 +116,10 @@ def compact(
     return target
 
 
-def parquet(connection: duckdb.DuckDBPyConnection, query: str, part: Path) -> bytes:
+def parquet(db: duckdb.DuckDBPyConnection, query: str, part: Path) -> bytes:
     """The rows of a query as a file of the store. `part`: a name for it until it is read."""
     try:
-        connection.execute(
+        db.execute(
             f"COPY ({query}) TO {literal(part)} "
             f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROWS})"
         )

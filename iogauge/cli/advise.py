@@ -37,14 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    connection = options.connect(args)
-    where = options.where(args, connection)
+    db = options.connect(args)
+    where = options.where(args, db)
     where = where.key("pattern", [args.pattern]).key("system", [args.system])
     if args.kind:
         where = where.key("method", tables.methods_of_kind(args.kind))
-    found, unit = advice.candidates(connection, where, RATES[args.direction]), "files_s"
+    found, unit = advice.candidates(db, where, RATES[args.direction]), "files_s"
     if not found:
-        found, unit = advice.candidates(connection, where, BANDWIDTHS[args.direction]), "mib_s"
+        found, unit = advice.candidates(db, where, BANDWIDTHS[args.direction]), "mib_s"
     if not found:
         what = f"verified {args.direction}s of pattern {args.pattern} on {args.system}"
         raise NothingFoundError(f"the store has no {what}")

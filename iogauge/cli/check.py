@@ -25,17 +25,17 @@ def run(args: argparse.Namespace) -> int:
     from iogauge.analysis.judge import acceptance  # here: numpy is slow to load
 
     promised = acceptance.read(args.file)
-    connection = options.connect(args)
+    db = options.connect(args)
     for name, key in acceptance.keys(promised):
-        keys.check(connection, f"{args.file}: case {name!r}:", [key])
-    for session in interrupted(connection, Where(), "session", [args.session]):
+        keys.check(db, f"{args.file}: case {name!r}:", [key])
+    for session in interrupted(db, Where(), "session", [args.session]):
         options.say(f"session {session} was interrupted: cases are missing in it")
-    sql, values = session_condition(connection, args.session)
+    sql, values = session_condition(db, args.session)
     chosen = Where().also(sql, *values)
     there = f"SELECT 1 FROM records WHERE {sql} LIMIT 1"
-    if not connection.execute(there, values).fetchone():
+    if not db.execute(there, values).fetchone():
         raise NothingFoundError(f"the store has no session {args.session!r}")
-    rows = acceptance.verdicts(connection, promised, chosen)
+    rows = acceptance.verdicts(db, promised, chosen)
     formats.show(args, rows, acceptance.COLUMNS)
     code = exit_status(rows)
     options.say(f"{promised.name}: {in_words(rows)}")

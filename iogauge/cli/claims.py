@@ -32,8 +32,8 @@ def run(args: argparse.Namespace) -> int:
     claims = load(args.references, args.claims)
     if args.measure:
         return _measure(args, claims)
-    connection = options.connect(args)
-    runs = runs_for(claims, connection, options.where(args, connection))
+    db = options.connect(args)
+    runs = runs_for(claims, db, options.where(args, db))
     judged = [judge(runs, claim) for claim in progress.steps(claims, "claims")]
     if formats.for_programs(args):
         formats.show(args, [claim_text.row(one) for one in judged], COLUMNS)

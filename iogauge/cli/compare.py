@@ -66,11 +66,11 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--fail-slower: published numbers give no verdict")
     if args.html and args.b in SPECIAL:
         raise UsageError(f"--html: a page compares runs with runs; {args.b}: see the report's page")
-    connection = options.connect(args)
-    where = options.where(args, connection).also("verdict <> 'nothing moved'")
-    keys.check(connection, "--by", [args.by], WAYS)
+    db = options.connect(args)
+    where = options.where(args, db).also("verdict <> 'nothing moved'")
+    keys.check(db, "--by", [args.by], WAYS)
     words = [args.a] if args.b in SPECIAL else [args.a, args.b]
-    for session in interrupted(connection, where, args.by, words):
+    for session in interrupted(db, where, args.by, words):
         options.say(f"session {session} was interrupted: cases are missing in it")
     question = compare_runs.Question(
         args.a,
@@ -83,11 +83,11 @@ def run(args: argparse.Namespace) -> int:
     )
     slower, answers = "", list[str]()
     if args.b in SPECIAL:
-        rows = compare_references.TABLES[args.b](connection, where, question)
+        rows = compare_references.TABLES[args.b](db, where, question)
         formats.show(args, rows, compare_references.COLUMNS[args.b])
     else:
         each = functools.partial(progress.steps, what="compare", fewest=50)
-        found = compare_runs.compare(connection, where, question, each)
+        found = compare_runs.compare(db, where, question, each)
         rows, answers = _show(args, found), found.answers
         slower = "slower over all cases together" if found.slower else ""
     code, said = (EXIT_OK, "") if args.fail_slower is None else _gate(args, rows, slower)

@@ -48,12 +48,12 @@ def run_remove(args: argparse.Namespace) -> int:
 def run_accept(args: argparse.Namespace) -> int:
     if not args.why or not args.where:
         raise UsageError("expect accept: --where (which histories) and --why are required")
-    connection = options.connect(args)
-    chosen = options.where(args, connection)
+    db = options.connect(args)
+    chosen = options.where(args, db)
     sql = (
         f'SELECT count(DISTINCT hash("case", stack, fs, processes)) FROM records WHERE {chosen.sql}'
     )
-    count = connection.execute(sql, chosen.values).fetchone()[0]  # type: ignore[index]
+    count = db.execute(sql, chosen.values).fetchone()[0]  # type: ignore[index]
     if not count:
         raise NothingFoundError(f"no run{store.fitting(args.where)}")
     now = f"{datetime.now(timezone.utc).replace(tzinfo=None):%Y-%m-%dT%H:%M:%S}"

@@ -42,11 +42,11 @@ def run(args: argparse.Namespace) -> int:
     path = references.site_file(args.system, args.references)
     if path.exists() and not args.replace and not formats.for_programs(args):
         raise OutputError(f"{path}: exists; --replace overwrites it")
-    connection = options.connect(args)
-    where = options.where(args, connection).key("system", [args.system])
+    db = options.connect(args)
+    where = options.where(args, db).key("system", [args.system])
     today = datetime.now(timezone.utc).date()
     name = args.name or f"{args.system}-{today}"
-    found = learned.learn(connection, where, name, args.false_failures)
+    found = learned.learn(db, where, name, args.false_failures)
     for row in found.refused[:NAMED]:
         case = "{test} on {stack}, {processes} processes, {quantity}".format_map(row)
         options.say(f"refused: {case} {learned.why_refused(row)}")

@@ -28,11 +28,11 @@ def run(args: argparse.Namespace) -> int:
     from iogauge.analysis.judge import history  # here: numpy is slow to load
     from iogauge.analysis.pages import history_table
 
-    connection = options.connect(args)
-    where = options.where(args, connection)
+    db = options.connect(args)
+    where = options.where(args, db)
     given = baselines.load(options.store_of(args))
     quantities = args.quantity or USUAL
-    found = history.find(connection, where, given, quantities, args.smallest)
+    found = history.find(db, where, given, quantities, args.smallest)
     if not found:
         raise NothingFoundError(f"no run{store.fitting(args.where)}")
     rows = history_table.rows(found, everything=args.all or formats.for_programs(args))

@@ -159,13 +159,13 @@ def add_where(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--where", action="append", default=[])
 
 
-def where(args: argparse.Namespace, connection: duckdb.DuckDBPyConnection) -> Where:
+def where(args: argparse.Namespace, db: duckdb.DuckDBPyConnection) -> Where:
     """Also replaces `session=last` by the session's name, as an accepted change must keep it."""
     from iogauge.analysis.judge.selection import sessions_named  # here: only some commands need it
 
-    args.where = [sessions_named(connection, word) for word in args.where]
+    args.where = [sessions_named(db, word) for word in args.where]
     found = Where.parse(args.where)
-    keys.check(connection, "--where", [word.partition("=")[0] for word in args.where])
+    keys.check(db, "--where", [word.partition("=")[0] for word in args.where])
     return found
 
 

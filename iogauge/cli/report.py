@@ -85,12 +85,12 @@ def _find(args: argparse.Namespace) -> Found:
     store.compact(place)
     table = make_table(load_session(report))
     root = place.resolve().parent
-    connection = options.connect(args)
-    histories = history.of_session(connection, table.session.uuid, baselines.load(place))
+    db = options.connect(args)
+    histories = history.of_session(db, table.session.uuid, baselines.load(place))
     start = table.session.started.astimezone(timezone.utc).replace(tzinfo=None)
     recent = store.connect(place, since=start - YEAR)
     sections = [make(recent, table.session.uuid) for make in progress.steps(TABLES, "tables")]
-    sections.append(history_section(histories, connection, table.session.uuid))
+    sections.append(history_section(histories, db, table.session.uuid))
     sections.append(spack(table, root))
     # reads the files of the session's month only
     day = store.connect(place, since=start - DAY)
@@ -110,15 +110,15 @@ def _pages(args: argparse.Namespace, table: Table) -> list[Path]:
     return [args.output / PAGE, *([session.output / PAGE] if own else [])]
 
 
-def _around(connection: Any, table: Table, root: Path) -> tuple[Any, Any, Any]:
+def _around(db: Any, table: Table, root: Path) -> tuple[Any, Any, Any]:
     """The first of Around."""
     from iogauge.analysis.pages import answers
 
     where = store.Where().key("session", [table.session.uuid])
-    cases = share_of_peak.of_cases(connection, where)
-    found = answers.rows(connection, where, cases, root, table.highest)
+    cases = share_of_peak.of_cases(db, where)
+    found = answers.rows(db, where, cases, root, table.highest)
     cases = [case for case in cases if case["efficiency"] is not None]
-    troubles = answers.troubles(connection, where)
+    troubles = answers.troubles(db, where)
     return found, cases, troubles
 
 
