@@ -11,7 +11,7 @@ EXIT_NOT_VERIFIED = 1  # a run failed, or some byte was not verified
 EXIT_USAGE = 2  # as argparse does
 EXIT_DATA = 3  # a report or a result document is missing or unusable
 EXIT_NO_ORDER = 4  # accesses whose order, if any, the trace does not show
-EXIT_UNSIGNED = 5  # a consistent bundle whose signature is missing or was not checked
+EXIT_UNSIGNED = 5  # a consistent bundle, but no signature, or an unchecked one
 
 
 class AnalysisError(Exception):
@@ -55,7 +55,7 @@ class NothingFoundError(AnalysisError):
 
 
 class ReferenceFileError(AnalysisError):
-    """A file of references or claims violates its schema; the message names the line."""
+    """A file of references or claims violates its schema; names the line."""
 
 
 class UsageError(AnalysisError):

@@ -33,14 +33,14 @@ FREE, SHARED, ALONE = 0, 1, 2  # the last two by fcntl(); 2 more: by flock()
 @dataclass
 class Order:
     """For each access, in stretches between its process's ORDERING events: from which one it may
-    take effect (`first`), and in which its effect is visible to all (`last`); the same counted in
+    take effect (`first`), in which its effect is visible (`last`); the same counted in
     meetings of all processes (`epoch_first`, `epoch_last`); `lock`: FREE, SHARED or ALONE; `hold`:
     which holding of a lock; `guard`: another file that its process has locked for itself, or -1;
     `atomic`. `sent`, `heard`: when its process first sent a message after its effect is visible,
     and last received one before it may take effect; None without messages. `among`: the number of a
     group of processes between which messages passed. `unsure`: of those times; `unmatched`: starts
     and ends of calls whose partner is not known, each sorted. `known`: for each stretch of each
-    process, how many stretches of each other process are over, and where its processes begin; None
+    process, how many of each other process are over, and where its processes begin; None
     if only meetings of all count."""
 
     first: Numbers
@@ -59,7 +59,7 @@ class Order:
     unmatched: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
     def perhaps(self, a: Numbers, b: Numbers) -> Flags:
-        """For each pair of accesses: may messages order it? The process of the one sent something
+        """May messages order each pair of accesses? The process of the one sent something
         after it, then the other's process heard something before it, and not all is known of what
         passed in between."""
         return self._perhaps(a, b) | self._perhaps(b, a)
@@ -162,7 +162,7 @@ def _waits_for_paths(all_: list[Rows]) -> None:
 
 def _read_with_a_lock(order: Order, traced: Traced) -> None:
     """Bytes that a process wrote with a lock and another one read with a lock, without changing
-    them, may be a message between them, as a path may."""
+    them, may be a message too."""
     assert traced.events is not None
     rows, held = traced.accesses, np.flatnonzero(order.hold >= 0)
     of = np.stack([rows["process"], rows["file"], order.hold])[:, held]

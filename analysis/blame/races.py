@@ -160,7 +160,7 @@ def _around(traced: Traced, modified: Numbers, a: Numbers, b: Numbers) -> Number
     unsure = np.where(apart, np.inf if traced.unsure is None else traced.unsure, 0.0)
     began, ended = rows["start"][read], rows["end"][a]
     meets = (began < rows["end"][b] + unsure) & (rows["start"][b] < ended + unsure)
-    # Bytes that the read did not return were not there yet: the other had not written.
+    # Bytes that the read did not return were not written yet.
     short = rows["offset"][read] + rows["length"][read] <= np.maximum(
         rows["offset"][a], rows["offset"][b]
     )

@@ -17,7 +17,7 @@ from .result_file import Check, said
 PLANTED = "planted-*"  # repeat, bytes, planted, noticed
 OPERATIONS = "operations-*"  # name, calls (or folders read), files, seconds
 STORAGE = "storage-*"  # as Storage
-HINTS = "hints-*"  # given or used and the direction, number of opens, name, value; host; libraries
+HINTS = "hints-*"  # given or used, direction, opens, name, value; host; libraries
 DURATIONS = "durations-*"  # POSIX or MPI-IO, reading or writing, nanoseconds, number of calls
 LIBRARIES = ("nc_", "pnetcdf_", "hdf5_")  # hints that MPI does not know (kernels/base/hints.def)
 
@@ -97,7 +97,7 @@ def _all_files(doc: Json, what: str, here: list[list[float]], repeats: int) -> C
     each = doc["samples"][0]["series"]["files_per_process"]
     calls, files = (sum(one[i] for one in here) for i in (0, 1))
     least = min(files, calls / repeats)
-    if what == "readdir":  # a client of several may list what it had cached
+    if what == "readdir":  # may be cached by a client of several
         least = files / repeats if doc["system"]["nodes"] == 1 else math.inf
     text = f"{what}: expected {each} files of each process, found {files:g} in {calls:g}"
     return least < each * clients(doc), text
@@ -235,7 +235,7 @@ Opens = Counter[tuple[str, str, str]]  # by kind, name and value: the most of an
 
 
 def _hints(doc: Json, folder: Path) -> Iterator[Check]:
-    """Those listed as used are in force, and those asked for were given to each file."""
+    """Those listed as used are in force; those asked for were given to each file."""
     opens: Opens = Counter()
     for _, kind, count, key, value in _lines(folder):
         opens[kind, key, value] = max(opens[kind, key, value], int(count))

@@ -16,7 +16,7 @@ KINDS = {
 }
 DIRECTIONS = (("write", "WRITES"), ("read", "READS"))
 OWN_CALLS = ("posix", "posix-shared", "mpiio")  # the calls counted are the trace's
-TRANSFER, PART = "transfer", "part"  # a call for all arrays of a transfer, or for each array
+TRANSFER, PART = "transfer", "part"  # a call for all arrays of it, or for each
 COLL_METADATA = "hdf5_coll_metadata"  # the hint with which HDF5's metadata is collective
 
 
@@ -46,7 +46,7 @@ _BY_ARRAY = Shows("COLL", PART, ("INDEP",))
 _ALONE = Shows("INDEP")
 _METADATA_TOGETHER = Shows("INDEP", others=("COLL",))
 
-# One row for each method and mode; or for a method before others, and the one behind it.
+# For each method and mode; or for a method before others, and the one behind it.
 CALLS: dict[str, Shows] = {
     "null": Shows(writers=""),
     "posix": Shows(writers="several, one for each file"),
@@ -62,7 +62,7 @@ CALLS: dict[str, Shows] = {
     "hdf5:collective-metadata": _BY_ARRAY,
     "hdf5:independent": _ALONE,
     "hdf5:chunked": _BY_ARRAY,
-    # HDF5 reads filtered chunks independently, and writes them with other calls.
+    # HDF5 reads filtered chunks independently, and writes them otherwise.
     "hdf5:filtered": Shows("COLL", others=("INDEP",), reads=False),
     "hdf5:multi": Shows("COLL", TRANSFER, ("INDEP",), merged=True),
     "pnetcdf:collective": _BY_ARRAY,

@@ -49,7 +49,7 @@ class Outside:
 
     @property
     def clock_was_set(self) -> bool:
-        """Whether the clock was set during the job: then times of day cannot be compared."""
+        """Whether the clock was set during the job: times of day then mean nothing."""
         return abs(self.end - self.begin - self.seconds) > SECONDS + RATE * self.seconds
 
     def holds(self, begin: float, end: float) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A result document checked against the run's trace: times, fsync, what was read where and by whom,
+"""A result document checked against the run's trace: times, fsync, who read what and where,
 the ceilings, and direct writing. Pure; times are compared as in evidence.py."""
 
 import math
@@ -142,7 +142,7 @@ def _too_long(most: float, room: float, slack: float, what: str) -> Check:
 def _longest(files: list[FileTrace], side: str) -> float:
     """A lower bound of the slowest process's seconds in one direction's calls."""
     if side == "write" and any(file.count("FDSYNCS") for file in files):
-        # They count as writing time, and may come from emptying caches, between phases.
+        # They count as writing; emptying caches may make them between phases.
         return max((file.values.get("F_MAX_WRITE_TIME", 0.0) for file in files), default=0.0)
     works = (work for file in files for work in file.ranks)
     return _most((work.rank, work.writing if side == "write" else work.reading) for work in works)
@@ -230,7 +230,7 @@ def _common(writes: list[Any], reads: list[Any]) -> int:
 
 
 def _direct(doc: Json, files: list[FileTrace]) -> Iterator[Check]:
-    """Direct writing, which a method with servers also measures, is checked like any run."""
+    """Direct writing, also measured by a method with servers, is checked like any run."""
     samples = [sample for sample in doc["samples"] if sample.get("direct")]
     if not samples:
         return

@@ -298,7 +298,7 @@ def main(log: str, convert: str | None = None, **parts: bool) -> int:
             write_log(processes, path)
         found = read(path, **parts)
         found["data_sets"] = _data_sets(processes)
-        # json.dumps is written in C, json.dump is not.
+        # json.dumps is in C, json.dump is not.
         sys.stdout.write(json.dumps(found, allow_nan=False))
         sys.stdout.flush()  # a fork of reader.py does not end as a program does
     except AnalysisError as error:

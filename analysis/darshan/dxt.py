@@ -31,7 +31,7 @@ MOST_EMPTY = 10**6  # records; more would be damage
 @dataclass(frozen=True)
 class Block:
     """One process's accesses to a file through a module: so many `writes`, then reads. `set_back`:
-    of how many the end was logged before the begin: the clock was set back meanwhile."""
+    how many end before they begin: the clock was set back meanwhile."""
 
     module: str
     file: int

@@ -64,7 +64,7 @@ class NameInfo(ctypes.Structure):
 
 
 class NameNode(ctypes.Structure):
-    """An entry of the library's hash table (uthash), of which only the list is used."""
+    """An entry of the library's hash table (uthash); only the list is used."""
 
 
 NameNode._fields_ = [

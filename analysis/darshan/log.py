@@ -129,7 +129,7 @@ def read_log(
     if done.returncode:
         said = [line for line in done.stderr.splitlines() if line.strip()]
         end = f"the reader ended with status {done.returncode}"
-        if done.returncode < 0:  # what Darshan's library said of itself helps nobody
+        if done.returncode < 0:  # the library's own message helps nobody
             said, end = [], f"the reader crashed (signal {-done.returncode})"
             if done.returncode not in (-signal.SIGKILL, -signal.SIGTERM):
                 end += f": damaged; {AGAIN}"

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A user's file as a document from which `iokernel file --like` makes a similar one."""
+"""A user's file as the document that `iokernel file --like` imitates."""

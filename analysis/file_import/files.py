@@ -241,7 +241,7 @@ def _hdf5_kind(h5py: Any, kind: Any) -> str:
 
 
 def _hdf5_dataset(h5py: Any, like: Like, name: str, found: Any) -> Variable:
-    """HDF5 dimensions have no names: they are named by place, from the last, and length."""
+    """HDF5 dimensions have no names: place (from the last) and length name them."""
     what = _cannot(h5py, found)
     compound = members(found.dtype) if not what and found.dtype.fields else []
     if what or isinstance(compound, str):

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Judgements of results: comparisons, claims, references, causes. Nothing is printed here."""
+"""Judgements of results: comparisons, claims, references, causes. Nothing prints."""

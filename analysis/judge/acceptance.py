@@ -73,7 +73,7 @@ class Acceptance:
 
 
 def read(path: Path) -> Acceptance:
-    """Raises ReferenceFileError, with the line, for a file that is missing or has a mistake."""
+    """Raises ReferenceFileError, with the line of a mistake, also if it is missing."""
     file = YamlFile(path, references.FOLDER / "acceptance.schema.json")
     data = file.data
     both = {name: data[name] for name in ("jobs", "repeats") if name in data}
@@ -310,7 +310,7 @@ def _skipped(db: Any, case: Case, session: Where) -> str:
 
 
 def _lost(db: Any, case: Case, session: Where, states: str) -> list[Row]:
-    """Test cases with runs in these states. Without a document any of its keys may match."""
+    """Cases with runs in these states. Without a document any of its keys may match."""
     asked: list[Row] = []
     for where in _both_wheres(case):
         chosen = Where(session.sql.replace(store.GOOD, "true"), session.values).also(states)

@@ -59,7 +59,7 @@ def fastest(group: Sequence[Row], default: str) -> Row:
 
 
 def _first(ordered: Sequence[Row]) -> Row:
-    """The first that no other is decidedly faster than; if each has a faster one, the first."""
+    """The first that no other decidedly beats; if there is none, the first."""
 
     def slower(row: Row) -> bool:
         return any(
@@ -186,7 +186,7 @@ def by_kind(group: Sequence[Row], default: str) -> list[Step]:
 
 
 def _of_a_kind(of: Sequence[Row], default: str) -> Row:
-    """The fastest, or one that was faster by far in fewer jobs: that is then not decided yet."""
+    """The fastest, or one far faster in fewer jobs: that is not decided yet."""
     best = fastest(of, default)
     most = (1 + interval.EQUAL) * max(best["found"].values())
     return max((row for row in of if min(row["found"].values()) > most), key=_speed, default=best)
@@ -247,5 +247,5 @@ def settings(
     return files
 
 
-_MCA = "OMPI_MCA_"  # prefix of Open MPI's parameter variables
-_OPEN_MPI = {"OMPIO": "ompio"}  # the document's name for it, and Open MPI's parameter `io`
+_MCA = "OMPI_MCA_"  # prefix of Open MPI's variables
+_OPEN_MPI = {"OMPIO": "ompio"}  # the document's name, and the parameter `io`

@@ -44,7 +44,7 @@ SMALL = 64 * 1024  # bytes of an average call; file systems work in MiB
 RARE = 10.0  # a slow call takes this many times the median
 STEADY = 1.5  # times: ceilings that varied by more explain nothing
 FULL = 0.8  # of the ceiling: the limit is reached
-SHARED = 0.67  # a shared file's speed relative to a file per process; below: sharing is costly
+SHARED = 0.67  # of a file per process's speed; below, sharing is costly
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Facts:
     seconds: float
     phases: dict[str, tuple[float, float]]
     bandwidth: float
-    ceilings: dict[str, float]  # the session's peaks, else the job's; empty where too uneven
+    ceilings: dict[str, float]  # the session's, else the job's; empty if too uneven
     side: Side | None = None
     slowest: dict[str, tuple[float, int]] = field(default_factory=dict)
     mean: dict[str, float] = field(default_factory=dict)
@@ -243,7 +243,7 @@ def _exchange(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
 
 
 def _straggler(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
-    """Members slower than chance explains, of each equally certain kind; else from the phases."""
+    """Members slower than by chance, of each equally certain kind; else from the phases."""
     found = [question for question in one.questions if question.is_slow]
     for question in found:
         if question.chance == found[0].chance:

@@ -25,10 +25,10 @@ BAD = (WRONG, "crash", "hang", "error")
 OUTCOMES = (RIGHT, *BAD, LATE)
 NONE = "none"  # the setting of a run that bypasses MPI-IO
 DEFAULT = "default"
-REPEATED = ("again", "told")  # why a case was repeated with many seeds, whatever the first result
+REPEATED = ("again", "told")  # why a case was repeated with many seeds
 IO = "io"  # the factor that selects another MPI-IO, with other factors
 CERTIFIED = 50
-SURE = 0.05  # chance of seeing only right runs if it failed as often as its neighbour
+SURE = 0.05  # chance of only right runs if it failed as often as its neighbour
 
 Row = dict[str, Any]
 
@@ -260,7 +260,7 @@ def _case(row: Row) -> tuple[Any, ...]:
 def _instead(
     setting: str, calls: set[str], least: tuple[int, int], by_setting: Mapping[str, list[Row]]
 ) -> tuple[str, int]:
-    """The nearest setting that was always right in as many processes, and how often it ran."""
+    """The nearest setting always right in as many processes, and how often it ran."""
     found = []
     for other, rows in by_setting.items():
         alike = [row for row in rows if call_of(row) in calls and row["processes"] >= least[0]]

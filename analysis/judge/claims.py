@@ -87,7 +87,7 @@ def runs_for(some: Sequence[Claim], db: Any, where: Where) -> Runs:
 
 
 def _trend(runs: Runs, claim: Claim, test: Mapping[str, Any]) -> list[Finding]:
-    """Findings below the claim's scale, for claims that ask for the trend; these decide nothing."""
+    """Below the claim's scale, if it asks for the trend; these decide nothing."""
     needs = claim.needs_of(test)
     if "shown_from" not in needs:
         return []

@@ -143,7 +143,7 @@ _WAY = columns("call")
 
 
 def _of_peaks(peaks: Sequence[tuple[Place, Row]]) -> str:
-    """Of the fastest calls: those whose whole interval is far below, and those without one."""
+    """Of the fastest calls: those with an interval far below, and those without."""
     known = [(place.name, row) for place, row in peaks if row["efficiency"] is not None]
     low = sorted(
         (one for one in known if one[1]["efficiency"] < FAR_BELOW),

@@ -41,7 +41,7 @@ NEAR = 2  # runs on each side of a change that are searched for what changed
 MOST = 60  # runs on each side used for the interval
 AT_ONCE = 100  # sessions that are read together
 FEWEST = 8  # earlier runs of a level that the last runs are compared with
-MANY = 15  # earlier runs with which the median of the last 3 or more counts, not the best of them
+MANY = 15  # earlier runs; the median of the last 3 or more then counts, not the best
 # The last 1, 2, 3, ... runs are low if each is below this fraction of the lowest earlier run. By
 # chance, of 10 to 30 runs (simulated): 0.4 % of histories with 10 % noise, 5 % with 30 %, and 4 %
 # with 10 % if each run is like the one before (correlation 0.7).
@@ -53,7 +53,7 @@ Row = dict[str, Any]
 
 @dataclass
 class Change:
-    """A new level. `ratio`: new over old, as speeds, with its 95 % interval; None: too few runs."""
+    """A new level. `ratio`: new speed over old, with 95 % interval; None: too few runs."""
 
     index: int
     date: datetime
@@ -187,7 +187,7 @@ def _load(
         f"SELECT DISTINCT started FROM records WHERE {sql} ORDER BY 1", values
     ).fetchall()
     runs: dict[int, list[dict[str, Any]]] = defaultdict(list)
-    # Some sessions at a time: DuckDB keeps all values whose medians it looks for.
+    # Some sessions at a time: DuckDB keeps all values of a median.
     lasts = [*times[AT_ONCE - 1 :: AT_ONCE], *times[-1:]]
     for (first,), (last,) in zip(times[::AT_ONCE], lasts, strict=False):
         jobs = query("history", columns=columns, where=sql)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each method's share of the session's peak (session/peaks.py), and why it may exceed 100 %."""
+"""Each method's share of the session's peak, and why it may exceed 100 %."""
 
 from collections.abc import Sequence
 from contextlib import suppress

@@ -48,7 +48,7 @@ class Round(NamedTuple):
 
 @dataclass(frozen=True)
 class Question:
-    """Whether one of `members` is slow. `asked`: how many questions the run was asked."""
+    """Whether one of `members` is slow. `asked`: how many questions of the run."""
 
     kind: str
     direction: Direction
@@ -80,7 +80,7 @@ class Question:
 
 
 def questions(document: dict[str, Any], traced: Traced | None) -> list[Question]:
-    """Together they name an innocent member in at most RATE of all runs. The surest first."""
+    """They name an innocent member in at most RATE of all runs. The surest first."""
     found: list[Question] = []
     more = [*_of_trace(traced), *of_osts(traced.log)] if traced else []
     for direction in DIRECTIONS:

@@ -22,7 +22,7 @@ class YamlFile:
     """A file's data, and the line of each part."""
 
     def __init__(self, path: Path, schema: Path) -> None:
-        """Raises ReferenceFileError if the file is missing, is not YAML, or violates its schema."""
+        """Raises ReferenceFileError if it is missing, no YAML, or against its schema."""
         self.path = path
         try:
             if path.exists() and not path.is_file():
@@ -42,7 +42,7 @@ class YamlFile:
             raise ReferenceFileError(f"{path}: expected YAML: {error.strerror}") from None
         except RecursionError:
             raise ReferenceFileError(f"{path}: nested too deeply") from None
-        # More than ValueError: numbers and dates exist that no Python object can represent.
+        # More than ValueError: no Python object can hold some numbers and dates.
         except (
             ArithmeticError,
             AttributeError,
@@ -59,7 +59,7 @@ class YamlFile:
         return ReferenceFileError(f"{self.path}:{self.line(where)}: {one_line(what)}")
 
     def line(self, where: Sequence[str | int]) -> int:
-        """The line of the part at the keys and indices `where`, or of its nearest parent."""
+        """The line of the part at `where` (keys, indices), or of its nearest parent."""
         node, line = self._node, 1
         for step in where:
             found = None

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The byte ledger of a run: what each layer moved, by phase, and whether it adds up."""
+"""A run's byte ledger: what each layer moved, by phase, and if it adds up."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How long single calls took, by phase, call and process: exact, of a trace with DXT. Pure."""
+"""How long calls took, by phase, call and process: exact, from DXT. Pure."""
 
 from itertools import zip_longest
 from typing import Any, NamedTuple

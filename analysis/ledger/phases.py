@@ -116,7 +116,7 @@ def divide(
 
 
 def _spans(document: dict[str, Any]) -> tuple[list[Phase], list[Span]]:
-    """The phases and their spans, by time. Old documents and the real ior have none."""
+    """The phases and their spans, by time. Old documents and real ior: none."""
     phases: dict[tuple[str, str], Phase] = {}
     spans: list[Span] = []
     for sample in document["samples"]:

@@ -95,7 +95,7 @@ def _unmoved(side: Side, size: int, layer: str) -> Finding:
 
 
 def _format(ledger: Ledger, side: Side) -> Iterator[Finding]:
-    """Bytes that the top layer moved beyond the size of the files: headers, moved again."""
+    """Bytes that the top layer moved beyond the files' size: headers, moved again."""
     top = side.posix if side.mpiio is None else side.mpiio
     extra = top - (side.stored if side.files is None else max(side.files, side.stored))
     if extra <= 0:
@@ -134,7 +134,7 @@ def _between(ledger: Ledger, side: Side) -> Iterator[Finding]:
     if extra < 0:
         text = f"{-extra} bytes that MPI-IO was to {side.direction} did not reach POSIX"
         if side.posix >= side.stored and side.direction == "read":
-            # A library asks for a buffer of headers, and the file ends earlier.
+            # A library asks for more than the file has.
             yield Finding(f"{PAST_END} ({-extra} bytes)")
         elif -extra <= _given_by_several(ledger, side):
             yield Finding(f"{ONCE} ({-extra} bytes)")
