@@ -51,15 +51,15 @@ def judged(folder: Path) -> Judged:
         return Judged(f"{CASE}: {problem}", "", asked=False)
     ledger = ""
     try:
-        document = check_run(folder, expected, STDERR, outside) if expected else _alone(folder)
-        if expected and not expected.ours and document["program"]["name"] == OURS:
+        doc = check_run(folder, expected, STDERR, outside) if expected else _alone(folder)
+        if expected and not expected.ours and doc["program"]["name"] == OURS:
             raise Wrong(f"{CASE} names another program, but {OURS} ran")
         if (folder / TRACE).exists():
             run = traced.load(folder)
             ledger = run.judgement.verdict
             _same_ledger(folder, as_json(run.ledger, run.judgement))
             if expected:
-                check_trace(document, expected, run.judgement, run.log, outside)
+                check_trace(doc, expected, run.judgement, run.log, outside)
         elif was_traced:
             raise Wrong(f"it was traced, but {TRACE} is missing")
         wrong = ""
@@ -72,12 +72,12 @@ def judged(folder: Path) -> Judged:
 
 def _alone(folder: Path) -> dict[str, Any]:
     """Check the document of a run whose test did not record its request."""
-    document = load(folder / DOCUMENT)
-    if document["status"] != "ok":
-        raise Wrong(f"status {document['status']!r}: {document.get('error')}")
-    refuse(arithmetic.complaints(document))
-    check_evidence(document, None)
-    return document
+    doc = load(folder / DOCUMENT)
+    if doc["status"] != "ok":
+        raise Wrong(f"status {doc['status']!r}: {doc.get('error')}")
+    refuse(arithmetic.complaints(doc))
+    check_evidence(doc, None)
+    return doc
 
 
 def _record(folder: Path) -> tuple[Expected | None, Outside | None, bool]:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Judgements of results: comparisons, claims, references, causes. Nothing prints."""
+"""Judgements of results: comparisons, claims, references, causes. They print nothing."""

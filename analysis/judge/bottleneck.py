@@ -108,11 +108,11 @@ class Facts:
         return self.bandwidth / self.ceilings["fpp"] if self.ceilings.get("fpp") else None
 
 
-def facts(document: dict[str, Any], traced: Traced | None, peaks: Peaks) -> list[Facts]:
+def facts(doc: dict[str, Any], traced: Traced | None, peaks: Peaks) -> list[Facts]:
     found = []
-    asked = slow.questions(document, traced)
+    asked = slow.questions(doc, traced)
     for direction in DIRECTIONS:
-        samples = [s for s in document["samples"] if s.get(direction)]
+        samples = [s for s in doc["samples"] if s.get(direction)]
         if not samples:
             continue
         phases: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
@@ -123,14 +123,14 @@ def facts(document: dict[str, Any], traced: Traced | None, peaks: Peaks) -> list
         shortest = min(s[direction]["seconds"] for s in samples)
         one = Facts(
             direction,
-            document,
+            doc,
             sum(s[direction]["seconds"] for s in samples),
             {name: (both[0], both[1]) for name, both in phases.items()},
             statistics.median(s[direction]["bandwidth"] for s in samples),
-            _ceilings(document, direction, peaks),
+            _ceilings(doc, direction, peaks),
             shortest=shortest,
             questions=[one for one in asked if one.direction == direction],
-            latencies=slow.latencies(document, direction, traced),
+            latencies=slow.latencies(doc, direction, traced),
             small=small.value if (small := peaks.get(("small", direction))) else 0.0,
         )
         if traced:
@@ -139,14 +139,14 @@ def facts(document: dict[str, Any], traced: Traced | None, peaks: Peaks) -> list
     return found
 
 
-def _ceilings(document: dict[str, Any], direction: Direction, peaks: Peaks) -> dict[str, float]:
+def _ceilings(doc: dict[str, Any], direction: Direction, peaks: Peaks) -> dict[str, float]:
     """None of files a second or of `null`, none that varied, and none while the machine was
     disturbed, which the ceilings of clients alone do not say."""
     found: dict[str, float] = {}
-    samples = [s for s in document["samples"] if s.get(direction)]
-    if document["asked"]["method"] == "null" or any(s.get("series") for s in samples):
+    samples = [s for s in doc["samples"] if s.get(direction)]
+    if doc["asked"]["method"] == "null" or any(s.get("series") for s in samples):
         return {}
-    tells = not document.get("system", {}).get("io_processes")
+    tells = not doc.get("system", {}).get("io_processes")
     for name in CEILINGS:
         given = [((s.get("ceilings") or {}).get(name) or {}).get(direction) for s in samples]
         own, peak, uneven = list(filter(None, given)), peaks.get((name, direction)), 1.0
@@ -354,13 +354,13 @@ class Loaded:
 
 def load(folder: Path) -> Loaded:
     """The document, and the trace if there is one. Raises AnalysisError."""
-    document = finished(folder)
-    if not document["samples"]:
-        why = document["error"] or document["status"]
+    doc = finished(folder)
+    if not doc["samples"]:
+        why = doc["error"] or doc["status"]
         raise NothingFoundError(f"{folder}: expected a run with results: {why}")
     if not is_traced(folder):
-        return Loaded(document, None, "not traced: which process, layer and calls is unknown")
+        return Loaded(doc, None, "not traced: which process, layer and calls is unknown")
     try:
-        return Loaded(document, load_traced(folder), "")
+        return Loaded(doc, load_traced(folder), "")
     except AnalysisError as error:
-        return Loaded(document, None, f"its trace cannot be used: {error}")
+        return Loaded(doc, None, f"its trace cannot be used: {error}")

@@ -79,23 +79,23 @@ class Question:
         return f"{who}{slow} of {len(self.rounds)} {paired} (by chance: {self.chance:.1g})"
 
 
-def questions(document: dict[str, Any], traced: Traced | None) -> list[Question]:
+def questions(doc: dict[str, Any], traced: Traced | None) -> list[Question]:
     """They name an innocent member in at most RATE of all runs. The surest first."""
     found: list[Question] = []
     more = [*_of_trace(traced), *of_osts(traced.log)] if traced else []
     for direction in DIRECTIONS:
-        known = list(_of_document(document, direction))
+        known = list(_of_document(doc, direction))
         also = [one for one in more if one.direction == direction]
         found += [*known, *(one for one in also if not known or one.kind in ("file", "ost"))]
     return sorted((replace(one, asked=len(found)) for one in found), key=lambda one: one.chance)
 
 
 def latencies(
-    document: dict[str, Any], direction: Direction, traced: Traced | None = None
+    doc: dict[str, Any], direction: Direction, traced: Traced | None = None
 ) -> list[dict[str, Any]]:
     """Of single calls, in all repeats that measured them, else in all of a trace together; `mean`:
     seconds of a process, of the document alone."""
-    sides = [sample.get(direction) or {} for sample in document["samples"]]
+    sides = [sample.get(direction) or {} for sample in doc["samples"]]
     found = [
         {**side["latency"], "mean": side["phases"][direction]["mean"]}
         for side in sides
@@ -112,8 +112,8 @@ def latencies(
     ]
 
 
-def _of_document(document: dict[str, Any], direction: Direction) -> Iterator[Question]:
-    asked, found = document["asked"], latencies(document, direction)
+def _of_document(doc: dict[str, Any], direction: Direction) -> Iterator[Question]:
+    asked, found = doc["asked"], latencies(doc, direction)
     rounds = [
         Round(most["process"], most["seconds"], one["mean"], most["host"])
         for one in found
@@ -122,11 +122,11 @@ def _of_document(document: dict[str, Any], direction: Direction) -> Iterator[Que
     alone = asked.get("mode") == "independent" and asked["method"] != "adios2"
     alone = alone or asked["method"] in ("posix", "posix-shared")
     if rounds and alone and asked["pattern"] not in UNEVEN:
-        processes, nodes = (document["system"][name] for name in ("processes", "nodes"))
-        largest = document["memory"]["data"] * asked["steps"] * processes
-        if processes > 1 and largest <= EQUAL * document["payload"]["bytes"]:
+        processes, nodes = (doc["system"][name] for name in ("processes", "nodes"))
+        largest = doc["memory"]["data"] * asked["steps"] * processes
+        if processes > 1 and largest <= EQUAL * doc["payload"]["bytes"]:
             yield Question("process", direction, processes, rounds)
-            if nodes > 1 and processes == nodes * document["system"]["processes_per_node"]:
+            if nodes > 1 and processes == nodes * doc["system"]["processes_per_node"]:
                 yield Question(
                     "host", direction, nodes, [r._replace(member=r.host) for r in rounds]
                 )

@@ -135,16 +135,16 @@ class Ledger:
 _JSON = {"other_files": "beside"}
 
 
-def make_ledger(document: dict[str, Any], log: Log) -> Ledger:
+def make_ledger(doc: dict[str, Any], log: Log) -> Ledger:
     """The ledger of a run. `document`: a result document of a run that ended well."""
-    own = own_files(document)
+    own = own_files(doc)
     payload_files = [file for file in log.files if own(_file_of(file))]
     others = [file for file in log.files if not own(_file_of(file))]
-    phases, phases_from = divide(document, log, own)
+    phases, phases_from = divide(doc, log, own)
     sides = [
         side
         for direction in DIRECTIONS
-        if (side := _side(document, log, payload_files, direction)) is not None
+        if (side := _side(doc, log, payload_files, direction)) is not None
     ]
     left_out = [f"what {name} moved is in no row" for name in LEFT_OUT if name in log.modules]
     return Ledger(
@@ -153,18 +153,18 @@ def make_ledger(document: dict[str, Any], log: Log) -> Ledger:
         sides=tuple(sides),
         partial=log.partial,
         notes=(*log.notes, *left_out),
-        hints=_hints(document),
+        hints=_hints(doc),
         all_read=sum(f.count("BYTES_READ") for f in payload_files if f.module == "POSIX"),
         other_files={f.path: f.count(*BYTES.values()) for f in others if f.module == "POSIX"},
         phases=phases,
         phases_from=phases_from,
-        mode=document["asked"].get("mode") or "",
+        mode=doc["asked"].get("mode") or "",
     )
 
 
-def stored_bytes(document: dict[str, Any]) -> int:
+def stored_bytes(doc: dict[str, Any]) -> int:
     """The size of a repeat's payload in the files: smaller if the mode compresses."""
-    payload = document["payload"]
+    payload = doc["payload"]
     stored = payload.get("stored")
     return int(payload["bytes"] if stored is None else stored)
 
@@ -180,12 +180,12 @@ def _file_of(file: FileTrace) -> str:
     return file.path.partition(":")[0] if file.module in VARIABLES else file.path
 
 
-def own_files(document: dict[str, Any]) -> Callable[[str], bool]:
+def own_files(doc: dict[str, Any]) -> Callable[[str], bool]:
     """A predicate for paths of the run's own files, as opposed to files of the ceilings, of
     measurements beside it, or of a library. The document lists a limited number of files; if it
     leaves some out, all files except for ceilings and direct writing count as the run's own."""
-    listed = {_plain(entry["path"]) for entry in document.get("files") or []}
-    if listed and document.get("file_count") == len(listed):
+    listed = {_plain(entry["path"]) for entry in doc.get("files") or []}
+    if listed and doc.get("file_count") == len(listed):
         return listed.__contains__
     return lambda path: not (is_ceiling(path) or is_direct(path))
 
@@ -200,20 +200,20 @@ def is_direct(path: str) -> bool:
 
 
 def _side(
-    document: dict[str, Any], log: Log, files: list[FileTrace], direction: Direction
+    doc: dict[str, Any], log: Log, files: list[FileTrace], direction: Direction
 ) -> Side | None:
-    repeats = sum(1 for sample in document["samples"] if sample.get(direction))
+    repeats = sum(1 for sample in doc["samples"] if sample.get(direction))
     if not repeats:
         return None
-    moved = document["verification"]["verdict"] != "nothing moved"
-    size = document.get("file_bytes")
+    moved = doc["verification"]["verdict"] != "nothing moved"
+    size = doc.get("file_bytes")
     return Side(
         direction=direction,
         repeats=repeats,
-        payload=document["payload"]["bytes"] * repeats if moved else 0,
-        stored=stored_bytes(document) * repeats if moved else 0,
+        payload=doc["payload"]["bytes"] * repeats if moved else 0,
+        stored=stored_bytes(doc) * repeats if moved else 0,
         files=None if size is None else (size * repeats if moved else 0),
-        untraced=repeats * _untraced(document, files) if moved else 0,
+        untraced=repeats * _untraced(doc, files) if moved else 0,
         layers=tuple(
             _layer(name, [file for file in files if file.module == name], direction)
             for name in CALLS
@@ -222,11 +222,11 @@ def _side(
     )
 
 
-def _untraced(document: dict[str, Any], files: list[FileTrace]) -> int:
+def _untraced(doc: dict[str, Any], files: list[FileTrace]) -> int:
     """Bytes in files that no POSIX call wrote."""
     written = {f.path for f in files if f.module == "POSIX" and f.count("BYTES_WRITTEN")}
-    listed = document.get("files") or []
-    if document.get("file_count") != len(listed):
+    listed = doc.get("files") or []
+    if doc.get("file_count") != len(listed):
         # The list is truncated: use its files that the trace knows.
         listed = [entry for entry in listed if _plain(entry["path"]) in {f.path for f in files}]
     return sum(entry["bytes"] for entry in listed if _plain(entry["path"]) not in written)
@@ -266,8 +266,8 @@ def _processes(files: list[FileTrace], direction: Direction) -> int | None:
     return sum(1 for moved in by_rank.values() if moved > least)
 
 
-def _hints(document: dict[str, Any]) -> dict[str, tuple[str | None, str | None]]:
+def _hints(doc: dict[str, Any]) -> dict[str, tuple[str | None, str | None]]:
     """Each hint asked for, and each hint of collective buffering in force."""
-    asked, used = document["asked"].get("hints") or {}, document["used"].get("hints") or {}
+    asked, used = doc["asked"].get("hints") or {}, doc["used"].get("hints") or {}
     wanted = [*asked, *(k for k in used if k.startswith(("cb_", "romio_cb_", "romio_ds_")))]
     return {key: (asked.get(key), used.get(key)) for key in dict.fromkeys(wanted)}

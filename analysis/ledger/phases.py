@@ -91,16 +91,16 @@ class Singly:
 
 
 def divide(
-    document: dict[str, Any], log: Log, own: Callable[[str], bool]
+    doc: dict[str, Any], log: Log, own: Callable[[str], bool]
 ) -> tuple[tuple[Phase, ...], str]:
     """The phases with what each moved, and which part of the trace shows it. If there are no
     phases, the text says why. `own`: whether a path is one of the run's own files."""
-    phases, spans = _spans(document)
+    phases, spans = _spans(doc)
     if not spans:
         return (), "no phases: the result document has no spans"
     others = {name: Phase("", name) for name in (OUTSIDE, MIXED)}
     if log.segments:
-        found = singly(log, document, own)
+        found = singly(log, doc, own)
         *phases, others[OUTSIDE] = found.phases
         source = _accesses(log, own, found)
     elif log.heat:
@@ -115,11 +115,11 @@ def divide(
     return (*phases, *(phase for phase in others.values() if phase.layers)), source
 
 
-def _spans(document: dict[str, Any]) -> tuple[list[Phase], list[Span]]:
+def _spans(doc: dict[str, Any]) -> tuple[list[Phase], list[Span]]:
     """The phases and their spans, by time. Old documents and real ior: none."""
     phases: dict[tuple[str, str], Phase] = {}
     spans: list[Span] = []
-    for sample in document["samples"]:
+    for sample in doc["samples"]:
         for direction in DIRECTIONS:
             for entry in (sample.get(direction) or {}).get("spans") or []:
                 name = entry["phase"]
@@ -163,9 +163,9 @@ def _accesses(log: Log, own: Callable[[str], bool], found: Singly) -> str:
     return f"each access (DXT){known}" + (f", which has {', '.join(lost)}" if lost else "")
 
 
-def singly(log: Log, document: dict[str, Any], own: Callable[[str], bool]) -> Singly:
+def singly(log: Log, doc: dict[str, Any], own: Callable[[str], bool]) -> Singly:
     """Each access to the run's own files. `document`: may be empty, of a log alone."""
-    phases, spans = _spans(document) if document else ([], [])
+    phases, spans = _spans(doc) if doc else ([], [])
     lags = _lags(log, spans, own) if spans else {}
     slack = SLACK if log.by_runtime else 0.0
     begins = np.array([-np.inf, *(span.begin for span in spans)])
@@ -178,7 +178,7 @@ def singly(log: Log, document: dict[str, Any], own: Callable[[str], bool]) -> Si
         ways: tuple[tuple[Direction, Any], ...] = (("write", one.writes), ("read", one.reads))
         for direction, entries in ways if own(one.path) else ():
             known, rows = np.array(entries, SEGMENT), np.zeros(len(entries), ACCESS)
-            zero = (log.start - lags.get(one.rank, 0.0)) * bool(document)
+            zero = (log.start - lags.get(one.rank, 0.0)) * bool(doc)
             rows["begin"], rows["bytes"] = known["start"] + zero, known["length"]
             rows["seconds"] = known["end"] - known["start"]
             at = np.searchsorted(begins, rows["begin"], side="right") - 1
