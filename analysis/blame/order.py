@@ -127,7 +127,7 @@ def of_events(traced: Traced) -> Order:
             _locks(order, of[rows["layer"][of] == POSIX], about, rows)
             _atomic_calls(order, of, rows)
         _guards(order, mine, events, rows)
-        # The number of meetings of all processes before each stretch, and one more at the end.
+        # The number of common meetings before each stretch, and one more at the end.
         all_met = np.concatenate(([0], np.cumsum((met["kind"] == raw.MEET) & (met["a"] == 0))))
         all_met = np.append(all_met, all_met[-1] + 1)
         order.epoch_first[mine] = all_met[first[mine]]

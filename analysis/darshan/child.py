@@ -225,7 +225,7 @@ def _osts(
         entry = native.LustreRecord.from_address(address)
         if not 0 <= entry.stripes <= MOST_STRIPES or entry.id not in names:
             raise BrokenLogError(f"damaged: a file with {entry.stripes} stripes in LUSTRE")
-        # Not where the record points to: the library moves them when it drops unused components.
+        # Not where the record says: the library moves them as it drops unused components.
         behind = ctypes.sizeof(native.LustreRecord) + max(entry.components, 0) * native.COMPONENT
         osts = (ctypes.c_int64 * (entry.stripes * (entry.components > 0))).from_address(
             address + behind

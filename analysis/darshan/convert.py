@@ -38,7 +38,7 @@ def write_log(processes: Sequence[RawProcess], log: Path, *, reduce_shared: bool
     try:
         names = _put_head(handle, processes)
         files = _files(processes)
-        # In ascending order of module ids: else the library fails, and removes the log.
+        # By ascending module id: else the library fails, and removes the log.
         for module in MODULES:
             _put_counters(handle, module, files, len(_ranks(processes)), reduce_shared)
         for module in MODULES:

@@ -55,7 +55,7 @@ class Reader:
     def _ask(self, request: bytes, files: Sequence[int], seconds: float) -> int:
         process, own = self._running()
         answer = b""
-        with suppress(BrokenPipeError, ConnectionResetError):  # it has ended: its status says how
+        with suppress(BrokenPipeError, ConnectionResetError):  # ended: its status says how
             socket.send_fds(own, [request], files)
             if not select.select([own], [], [], seconds)[0]:
                 self.end()

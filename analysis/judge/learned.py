@@ -16,7 +16,7 @@ from ..store import database as store
 from ..store.queries import query
 from .references import CASE
 
-FALSE_FAILURES = 0.05  # fraction of nights in which any reference fails without cause
+FALSE_FAILURES = 0.05  # part of nights in which any reference fails without cause
 MOST = 0.001  # for one reference, however few there are
 QUANTITIES = tuple(BANDWIDTHS.values())
 

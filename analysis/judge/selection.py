@@ -80,7 +80,7 @@ Side = tuple[str, list[Any]]  # which runs, as SQL with its values
 def condition(db: duckdb.DuckDBPyConnection, by: str, word: str) -> Side:
     if by == "session":
         return session_condition(db, word)
-    exact = Where("true").key(by, [word])  # two names of a file system's type are two sides
+    exact = Where("true").key(by, [word])  # a type's two names are two sides
     return exact.sql, exact.values
 
 
@@ -173,7 +173,7 @@ def groups(
     }
     if not made:
         return []
-    # A separate query, with numbers in place of a case's many words: there may be a million jobs.
+    # A separate query, with numbers for a case's many words: of perhaps a million jobs.
     jobs = store.by_id(
         db,
         f"""{chosen}
@@ -183,7 +183,7 @@ def groups(
         ORDER BY id, max(started), session, min(run)""",
         values,
     )
-    known: dict[Job, Job] = {}  # what wrote has read, too: one object instead of two
+    known: dict[Job, Job] = {}  # what wrote has read, too: one object
     for one, of_case in jobs.items():
         cells = [of_case[name].tolist() for name in (*Job._fields, "middle")]
         of_jobs = ((Job(*of), middle) for *of, middle in zip(*cells, strict=True))

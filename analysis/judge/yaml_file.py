@@ -81,7 +81,7 @@ class YamlFile:
         for problem in problems:
             where = list(problem.absolute_path)
             if problem.validator == "additionalProperties" and isinstance(problem.instance, dict):
-                # The schema's message names the object; the wrong key's line is better.
+                # The schema's message names the object; the key's line is better.
                 known = problem.schema.get("properties", {})
                 wrong = next(key for key in problem.instance if key not in known)
                 near = nearest(str(wrong), known)

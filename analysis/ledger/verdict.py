@@ -166,7 +166,7 @@ def _modified(ledger: Ledger, side: Side, extra: int) -> Finding:
     read = ledger.side("read")
     expected = 0
     if read:
-        # More than POSIX read: a library asks for a whole buffer, and the file ends earlier.
+        # More than POSIX read: a library asks for a whole buffer, past the end.
         wanted = read.stored if read.mpiio is None else read.mpiio
         expected = wanted if wanted <= read.posix else read.stored
     before = ledger.all_read - expected

@@ -97,7 +97,7 @@ def timeline(traces: Sequence[Trace]) -> Picture:
 def lines(shown: Sequence[int]) -> tuple[int, list[Tick]]:
     labels = [((i + 0.5) * 100 / len(shown), f"{rank}") for i, rank in enumerate(shown)]
     height = max(LEAST_HEIGHT, min(MOST_HEIGHT, ROW * len(shown)))
-    return height, labels[:: math.ceil(len(labels) * 12 / height)]  # a label takes 12 pixels
+    return height, labels[:: math.ceil(len(labels) * 12 / height)]  # a label is 12 pixels
 
 
 def places(traces: Sequence[Trace]) -> Picture | None:

@@ -27,7 +27,7 @@ HEIGHT = 190  # pixels of a panel, and of what moved
 SHADES = [
     f"color-mix(in srgb, var(--heat) {part}%, var(--paper))" for part in (20, 40, 60, 80, 100)
 ]
-TIMES = (1.25, 2, 4, 10)  # where the next shade begins, relative to the median process
+TIMES = (1.25, 2, 4, 10)  # where shades begin, relative to the median process
 Legend = list[tuple[str, str]]  # name, colour
 Drawn = tuple[Picture, Legend]
 Cell = tuple[int, int, int, float]  # process, from and to as parts of GRID, value

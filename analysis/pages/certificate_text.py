@@ -51,7 +51,7 @@ def page(certificate: Certificate) -> str:
         certified=CERTIFIED,
         bad=BAD,
         json=json.dumps,
-        # Those that vary at most one factor, or two if one is the MPI-IO implementation.
+        # Those that vary at most one factor, or two with the MPI-IO implementation.
         simple=lambda tried: [o for o in tried if len(factors(o.setting).keys() - {"io"}) < 2],
         alike=_alike,
         line=lambda fault: _fault_line(fault).removeprefix(fault.kind),

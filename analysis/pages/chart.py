@@ -45,7 +45,7 @@ def themed(plot: alt.TopLevelMixin) -> dict[str, Any]:
                 labelFontSize=12,
                 symbolType="square",
                 orient="top",
-                columnPadding=28,  # a browser's font may be wider than the one measured here
+                columnPadding=28,  # a browser's font may be wider than ours
             )
             .to_dict()
         )

@@ -54,7 +54,7 @@ def _point(one: History, first: int, end: int) -> dict[str, Any]:
 
 def _panel(one: History) -> alt.LayerChart:
     count = len(one.values)
-    before = max(0, count - len(LOW))  # the last runs stay single: they are judged as such
+    before = max(0, count - len(LOW))  # the last runs are judged singly
     parts = stretches(before, POINTS - len(LOW)) if before else []
     runs = [_point(one, *part) for part in (*parts, *((i, i + 1) for i in range(before, count)))]
     levels = [

@@ -67,7 +67,7 @@ def scaling(section: Section) -> Panels | None:
     shades = colours.of_names(plain_all([_call(row) for row in section.rows]))
     stacks = sorted({row["stack"] for row in section.rows})
     dashes = {name: DASHES[i % len(DASHES)] for i, name in enumerate(plain_all(stacks))}
-    # A browser's font is wider than the one measured here: long names need more room.
+    # A browser's font is wider than ours: long names need more room.
     legend = alt.Legend(title=None, columns=4, columnPadding=48, labelLimit=400)
     colour = alt.Color("call:N", scale=_scale(shades), legend=legend)
     # At the side it would overlap.

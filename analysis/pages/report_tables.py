@@ -40,7 +40,7 @@ class Section:
     note: str = ""
     links: dict[str, str] = field(default_factory=dict)
     filters: tuple[str, ...] = ()
-    source: Sequence[Any] = ()  # data of the chart, if it is not drawn from the rows
+    source: Sequence[Any] = ()  # the chart's data, if not the rows
     chart: str = ""
 
 

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from iogauge.common.text import plain_lines
 
-PIPED_WIDTH = 200  # a pipe has no width, and a program reads its lines: never fold them
+PIPED_WIDTH = 200  # of a pipe: a program reads its lines, never folded
 
 
 def console(piped_width: int = PIPED_WIDTH) -> Console:

@@ -21,7 +21,7 @@ DISTURBED = "disturbed"  # the machine was disturbed, and a share would mislead
 
 def bandwidth_text(value: float) -> str:
     """MiB/s with three significant digits, or all digits before the point."""
-    if value >= 1e6:  # `null`, which moves nothing: its digits would only widen the column
+    if value >= 1e6:  # `null`, which moves nothing: digits would only widen the column
         first, exponent = f"{value:.2e}".split("e+")
         return f"{first}e{int(exponent)}"
     return text.three(value)

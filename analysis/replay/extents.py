@@ -92,7 +92,7 @@ def conflicts(writes: Moved) -> Conflicts:
     starts = np.concatenate([start for (start, _), _ in merged])
     ends = np.concatenate([end for (_, end), _ in merged])
     ranks = np.concatenate([np.full(len(start), rank) for (start, _), rank in merged])
-    at = np.concatenate((ends, starts))  # who ends at a place is gone when another begins there
+    at = np.concatenate((ends, starts))  # at one place, ends come before begins
     order = np.argsort(at, kind="stable")
     change = np.concatenate((np.full(len(ends), -1), np.full(len(starts), 1)))[order]
     depth, at = np.cumsum(change), at[order]

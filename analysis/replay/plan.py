@@ -22,7 +22,7 @@ MOST_PAUSE = 1e9  # seconds
 LEAST_CALL = 64 << 10  # bytes
 LEAST_CALLS = 32  # of one size, of a process
 SHARE_ALIKE = 0.9  # of all bytes
-DURING = 2  # what is being written in a phase, beside READ and WRITE; it is there in a later one
+DURING = 2  # written in this phase, beside READ and WRITE; there in a later one
 
 
 @dataclass

@@ -153,7 +153,7 @@ def server_figures(values: Mapping[str, float], given: Collection[str]) -> dict[
 
     seconds = get("write_seconds")
     mib = get("write_bw") * seconds
-    # until the application can continue after its last dump; it waits for neither drain nor move
+    # until the application continues after its last dump: without drain and move
     visible = seconds - get("write_phase_drain") - values.get("write_phase_move", 0.0)
     apparent = _over(mib, visible)
     found = {

@@ -30,9 +30,9 @@ from .model import DIRECTIONS, Result, Run, Session, Status
 
 SQLITE = b"SQLite format 3\0"  # how ReFrame's results.db begins
 DATABASE_VERSION = "1"  # of its schema, the major one
-DATA_VERSION = "4"  # the major version; ReFrame raises it when old readers would break
+DATA_VERSION = "4"  # major: ReFrame raises it when old readers would break
 NO_REPORT = "expected the report of a session, found none; make one with: iogauge run"
-REPORTS = "reports"  # below the output folder, as site_configs/support/common.py sets it
+REPORTS = "reports"  # below the output folder (site_configs/support/common.py)
 PEAK = "peak"  # the tag of tests that measure only the ceilings (benchmarks/peak.py)
 SEED_KEY = "order_seed"  # of a report whose jobs ran in random order
 UNIT, _UNIT = "MiB/s", 4  # of bandwidths, and its place in an entry of `perfvalues`
@@ -42,7 +42,7 @@ _COLUMNS = {"fs", "pattern", "call", "scale", "processes", "num_tasks", ".repeat
 SCHEMA = Path(__file__).with_name("report.schema.json")  # of what is used of a report
 _SUCCESS = {"pass", "xpass"}
 INTERRUPTED = "interrupted"  # a key of a report that `recover` made
-ROUNDS_KEY = "rounds"  # of a report extended by iogauge/measure/rounds.py: the rounds' folders
+ROUNDS_KEY = "rounds"  # of iogauge/measure/rounds.py: the rounds' folders
 HARNESS = "harness"  # the program that wrote the report, if not ReFrame
 _NO_VALUE = {"None", "<undefined>"}  # how ReFrame writes what a test never set
 
@@ -96,7 +96,7 @@ def load_session(
     runs = [
         _run(case, place, causes, order, strict)
         for order, case in enumerate(cases)
-        # A fixture (the build) measures nothing; it gets a row only if it is what failed.
+        # A fixture (the build) measures nothing; it gets a row only if it failed.
         if not case.get("fixture") or case["result"] not in {*_SUCCESS, "skip"}
     ]
     if not runs:

@@ -12,7 +12,7 @@ Ceiling = Literal["fpp", "shared"]
 Status = Literal["ok", "failed", "skipped"]
 
 DIRECTIONS: tuple[Direction, ...] = ("write", "read")
-OPERATIONS = ("create", "readdir", "stat", "open", "remove")  # operations on many small files
+OPERATIONS = ("create", "readdir", "stat", "open", "remove")  # of many small files
 CEILINGS: tuple[Ceiling, ...] = ("fpp", "shared")
 LATENCY = ("p50", "p99", "max")  # seconds of single calls, as `write_p99`
 
@@ -79,7 +79,7 @@ class Result:
     hints: dict[str, str] = field(default_factory=dict)  # asked for
     mpi_io: str = ""  # the MPI-IO implementation
     time: str = ""  # when the run took place, ISO 8601
-    # Files per second by operation, medians over the repeats; for patterns with many small files.
+    # Of many small files: files per second by operation, medians over repeats.
     rates: dict[str, float] = field(default_factory=dict)
     inner: str = ""  # the method behind I/O processes
     buffer: str = "whole"  # of the data in memory; or reused

@@ -20,8 +20,8 @@ Source = Literal["peak test", "same job", "case"]
 # A job was disturbed whose own ceiling is below this fraction of SessionPeak.calm.
 DISTURBED = 0.5
 PLAIN = ("create", "stat", "remove")
-ROBUST = 0.9  # the part of the jobs' ceilings, and of POSIX cases, that are not above the peak
-NEAR = 0.9  # of what one job reached: another must reach as much, or it does not count
+ROBUST = 0.9  # the part of ceilings, and of POSIX cases, not above the peak
+NEAR = 0.9  # of what one job reached: another must reach that, or it does not count
 ENOUGH = 0.9  # of a case's bytes: headers and padding make no other case
 SMALL = "ceilings_"  # of the names of what small accesses and files reached
 SHORT = 0.1  # seconds; shorter repeats give no advice

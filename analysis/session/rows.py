@@ -36,7 +36,7 @@ class Row:
 
     runs: tuple[Run, ...]
     highest: Highest
-    label: str  # distinguishes rows that are equal in all other columns; mostly empty
+    label: str  # tells rows apart that are else equal; mostly empty
 
     @property
     def run(self) -> Run:
@@ -187,7 +187,7 @@ class Table:
 def make_table(session: Session) -> Table:
     grouped: dict[tuple[str, ...], list[Run]] = defaultdict(list)
     for run in session.runs:
-        # A skipped run gets its own row: it must not hide among repeats that ran.
+        # A skipped run gets a row: it must not hide among repeats that ran.
         state = "skipped" if run.status == "skipped" else "ran"
         grouped[run.case, run.system, run.partition, run.stack, state].append(run)
     groups = sorted((tuple(runs) for runs in grouped.values()), key=lambda g: _order(g[0]))

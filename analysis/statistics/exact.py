@@ -86,7 +86,7 @@ def signed(values: Sequence[float]) -> float:
     most as large as here (Wilcoxon, Biometrics Bulletin 1, 1945). Ties share their mean rank;
     differences of 0 do not count."""
     ordered = sorted((abs(value), value > 0) for value in values if value)
-    twice: list[int] = []  # the ranks, doubled: the mean of tied ones is a whole number then
+    twice: list[int] = []  # ranks, doubled: means of tied ones are whole then
     while len(twice) < len(ordered):
         first = len(twice)
         last = first

@@ -15,7 +15,7 @@ from .interval import effective
 
 MIN_NIGHTS = 12
 MIN_WORTH = 8.0  # effective number of nights
-LEAST_SPREAD = 0.01  # what two equal machines can differ by: runs that never differ are no evidence
+LEAST_SPREAD = 0.01  # between equal machines: runs that never differ prove nothing
 
 
 def is_enough(nights: Sequence[float], r: float) -> bool:

@@ -73,7 +73,7 @@ class Rules:
 
 
 RULES = Rules()
-SHARE = 4  # of a short budget: a generation starts with a fraction of what there is room for
+SHARE = 4  # of a short budget: a generation starts with this part of its room
 
 
 @dataclass(frozen=True)

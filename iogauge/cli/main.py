@@ -159,11 +159,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             return _run(list(sys.argv[1:] if argv is None else argv))
         finally:
-            print(end="", flush=True)  # here, so that a broken pipe or a full disk is noticed
+            print(end="", flush=True)  # notices a broken pipe or a full disk
     except KeyboardInterrupt:
         return 130  # as a shell reports SIGINT
     except BrokenPipeError:
-        # The reader (head, less) has closed the pipe. Python would otherwise complain at exit.
+        # The reader (head, less) has closed the pipe: else Python complains at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141  # as a shell reports SIGPIPE
     except Exception as error:

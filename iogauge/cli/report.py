@@ -25,7 +25,7 @@ from . import formats, options
 
 PAGE = "report.html"
 DAY = timedelta(days=1)
-YEAR = timedelta(days=366)  # days before the session that the tables cover; histories cover all
+YEAR = timedelta(days=366)  # before the session, in tables; histories cover all
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +51,7 @@ class Found(NamedTuple):
 
 
 def run(args: argparse.Namespace) -> int:
-    # DuckDB's memory is free before the chart library takes as much.
+    # DuckDB's memory is free before the charts take as much.
     table, sections, histories, around, args.damaged = apart("report", _find, args)
     root = options.store_of(args).resolve().parent
     if args.csv:
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
 def _find(args: argparse.Namespace) -> Found:
     report = options.report_of(args)
     place = options.store_of(args)
-    ingest(report, place, say=options.say)  # idempotent: mostly it is there already
+    ingest(report, place, say=options.say)  # mostly it is there already
     store.compact(place)
     table = make_table(load_session(report))
     root = place.resolve().parent

@@ -31,7 +31,7 @@ def add_new(parser: argparse.ArgumentParser) -> None:
 def run_new(args: argparse.Namespace) -> int:
     if not re.fullmatch(r"[a-z][a-z0-9_]*", args.name):
         raise UsageError(f"{args.name!r}: expected a lower-case letter, then a-z 0-9 _")
-    if args.output and args.output.suffix != ".py":  # else --site would take it for a name
+    if args.output and args.output.suffix != ".py":  # --site would take it for a name
         raise UsageError(f"--output {args.output}: expected a name that ends with .py")
     own = ROOT / "site_configs" if is_checkout() else Path()
     path = args.output or own / f"{args.name}.py"

@@ -92,7 +92,7 @@ def send(number: int, find: Callable[[], Collection[int]]) -> bool:
     for process in find():
         with suppress(AttributeError, OSError):  # before Linux 5.3
             opened[process] = os.pidfd_open(process)
-    found = find()  # what has the number now is what was opened, or is not found any more
+    found = find()  # what has the number now was opened, or is not found
     for process in found:
         with suppress(OSError):
             if process in opened:
@@ -129,7 +129,7 @@ def with_variable(name: str, value: str) -> list[int]:
 
 
 def _environment(entry: Path) -> bytes:
-    """The environment of a process. During exec it is empty for a moment, as are the arguments."""
+    """A process's environment. During exec it is empty for a moment, as are its arguments."""
     end = time.monotonic() + PATIENCE
     looks = 0
     while not (found := (entry / "environ").read_bytes()) and looks < LOOKS:

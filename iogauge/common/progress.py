@@ -42,13 +42,13 @@ class Bar:
         )
 
     def __enter__(self) -> "Bar":
-        # The thread that draws takes no signal: which ones wait is known of the main thread only.
+        # The drawing thread takes no signal: only the main thread knows which wait.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
             self.bar.start()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        self.bar.console.show_cursor(True)  # a killed command leaves the terminal as it was
+        self.bar.console.show_cursor(True)  # even if killed
         return self
 
     def __exit__(self, *_: object) -> None:

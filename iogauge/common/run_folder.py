@@ -17,7 +17,7 @@ RECORDER = "libiogauge-recorder.so"  # the kernels' own recorder, preloaded
 JOB_SCRIPT = "rfm_job.sh"
 STDERR = "rfm_job.err"
 EXIT_STATUS = "exit_status"  # written at the end of the job script
-CASE = "case.json"  # the test, at its begin and end: reframe_tests/framework/case_file.py
+CASE = "case.json"  # the test (reframe_tests/framework/case_file.py)
 JOB = "job_id"  # scheduler and id of a submitted job
 WAITS = "in the queue: job"  # how a line of ReFrame's log begins that says why
 

@@ -42,7 +42,7 @@ class Runner:
         hints = [word for hint in other.hints for word in ("--hint", hint)]
         if traces:
             traces.mkdir()
-        os.sync()  # otherwise dirty pages of one run are written while the next is timed
+        os.sync()  # else its dirty pages are written while the next is timed
         with own_folder(self.data) as place:
             done = iokernel.run(
                 self.stack,

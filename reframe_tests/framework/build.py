@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Builds `iokernel` once per stack and job environment; refuses one that mixes stacks."""
+"""Builds `iokernel` once per stack and job environment; none may mix stacks."""
 
 import functools
 import os
@@ -26,7 +26,7 @@ from reframe_tests.machine import spack, stacks
 MPI_LIBRARY = re.compile(r"^\s*(libmp(?:i|i_abi|ich)\.so[.\d]*)(?: => (\S+))?", re.MULTILINE)
 
 _listing = functools.cache(json_file.read)  # each case asks
-# Ninja if the stack's modules or the machine have it, else make: only the script knows.
+# Ninja if modules or machine have it, else make: only the script knows.
 GENERATOR = ("generator='Unix Makefiles'", "! command -v ninja > /dev/null || generator=Ninja")
 
 
@@ -101,7 +101,7 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
 
     @run_after("init")
     def build_where_jobs_run_if_local(self) -> None:
-        """Without a batch system as a job, so that it never runs beside a measurement."""
+        """Without a batch system a job, never beside a measurement."""
         mine = [p for p in self.current_system.partitions if p.fullname in self.valid_systems]
         self.build_locally = not all(p.scheduler.is_local for p in mine)
 
@@ -147,7 +147,7 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
         return builds() / f"{next(alike).fullname.replace(':', '-')}-{name}"
 
     def lacks(self, method: str, mode: str) -> str:
-        """What the program was built without, if it needs that for the mode and can be asked."""
+        """What the program lacks for the mode, if it can be asked."""
         listing = Path(self.stagedir) / "list.json"
         found = _listing(listing) if listing.is_file() else {"methods": []}
         return ", ".join(missing_modes(found, [f"{method}-{mode}"]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each case writes what it is beside its result, since a killed session has no report."""
+"""Each case is described beside its result: a killed session has no report."""
 
 import functools
 import inspect
@@ -72,7 +72,7 @@ def says_why(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 class SelfDescribed(rfm.RegressionTestPlugin):
-    # What a run is judged by, so that it can be judged again: from analysis/checks/recheck.py.
+    # What a run is judged by, for analysis/checks/recheck.py.
     judged_by: dict[str, Any] | None = None
 
     @run_before("run", always_last=True)
@@ -88,7 +88,7 @@ class SelfDescribed(rfm.RegressionTestPlugin):
         self.write_case("pass", None)
 
     def __rfm_json_encode__(self) -> Any:
-        """What ReFrame keeps of each case in a restored session: plain values take less time."""
+        """What ReFrame keeps of a case in a restored session: plain values are faster."""
         cls = type(self)
         kept: dict[str, Any] = {"__rfm_class__": cls.__qualname__}
         kept["__rfm_file__"] = inspect.getfile(cls)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests as experiments of the documents (references/experiments.yaml): tags and sweeps."""
+"""Tests as the documents' experiments (references/experiments.yaml): tags, sweeps."""
 
 from collections.abc import Mapping
 from typing import Any

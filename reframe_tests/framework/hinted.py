@@ -50,7 +50,7 @@ class Hinted(rfm.RegressionTestPlugin):
         return labels.contradiction(self.label_hints(), parse_hints(self.hints))
 
     def check_the_label(self, document: dict[str, Any]) -> None:
-        """A run labelled with hints that were not in use would be a wrong number in a table."""
+        """A label with hints that were not in use would be wrong in a table."""
         wrong, silent = self.label_in_use(document["used"])
         if wrong:
             raise SanityError("; ".join(wrong))

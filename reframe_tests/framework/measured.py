@@ -16,7 +16,7 @@ from iogauge.analysis.session.model import DIRECTIONS, LATENCY
 from iogauge.common.run_folder import DOCUMENT
 from reframe_tests.machine import filesystems
 
-# By the last word of a name in the document's `summary` (docs/result-format.md); else 1.
+# By the last word of a name in `summary` (docs/result-format.md); else 1.
 UNITS = {"bw": "MiB/s", "rate": "1/s", "peak": "B", **dict.fromkeys(("time", *LATENCY), "s")}
 
 Figures = dict[str, tuple[float, str]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Benchmarks whose pattern is planned from a file that the user gives: a log, or data."""
+"""Benchmarks whose pattern is planned from a user's file: a log, or data."""
 
 from pathlib import Path
 from typing import Any

@@ -122,7 +122,7 @@ class TraceChecks(rfm.RegressionTestPlugin):
         if not self.began:
             return None
         (began, since), local = self.began, self.current_partition.scheduler.is_local
-        # A launcher in an allocation of several nodes uses them, whatever the scheduler.
+        # In an allocation of several nodes a launcher uses them, whatever the scheduler.
         local = local and os.environ.get("SLURM_JOB_NUM_NODES", "1") == "1"
         read = _read_from_storage(Path(self.stagedir))
         return Outside(began, time.time(), time.monotonic() - since, local, *read)

@@ -31,7 +31,7 @@ from reframe_tests.jobs import launchers
 from reframe_tests.machine import stacks
 from reframe_tests.machine.placed import Placed
 
-# Needs no library, supports every pattern, and its files are pure payload.
+# Without a library, for every pattern; its files are pure payload.
 METHOD = "posix-shared"
 # Options that make a pattern's file small.
 SMALL = {
@@ -140,7 +140,7 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
 
     @run_after("setup")
     def set_processes(self) -> None:
-        """Always so many: `-S num_tasks=16`, which ReFrame passes to all classes, is for tests."""
+        """Always so many: `-S num_tasks=16`, which reaches all classes, is for tests."""
         self.place(PROCESSES, 0, 0)
         self.time_limit = f"{self.limit()}s"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The random order of a session's tests, and of each test's stacks, drawn anew in each round."""
+"""The random order of a session's tests, and of a test's stacks, new in each round."""
 
 import itertools
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The calls: which methods and modes exist, what each needs of a stack, which suites run it."""
+"""The calls: methods and modes, what each needs of a stack, which suites run it."""
 
 import re
 from collections.abc import Iterable

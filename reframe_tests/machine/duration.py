@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# Start-up, library initialization, creating files: everything that does not grow with the bytes.
+# Start-up, libraries, creating files: all that does not grow with the bytes.
 LEAST = 600.0
 # A job of a Blue Gene boots its block, which counts (Cobalt: "includes partition boot").
 BOOT = 1200.0

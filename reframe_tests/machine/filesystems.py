@@ -36,7 +36,7 @@ CHOICE = "IOGAUGE_FS"
 
 
 def names() -> list[str]:
-    """The chosen ones, or all on the system that ReFrame runs on, in the site file's order."""
+    """The chosen ones, or all of the system, in the site file's order."""
     known = list(dict.fromkeys(name for part in _partitions() for name in of(part)))
     chosen = [word for word in os.environ.get(CHOICE, "").split(",") if word]
     for name in chosen:

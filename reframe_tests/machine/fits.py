@@ -43,7 +43,7 @@ class Fits(Placed):
         return 0.0
 
     def shortage(self) -> str | None:
-        """Too little room or no permission on the file system, if jobs run on this machine."""
+        """Too little room or no permission there, if jobs run on this machine."""
         if not self.current_partition.scheduler.is_local:
             return None
         problem = filesystems.shortage(self.file_system, self.bytes_of_files())
@@ -71,7 +71,7 @@ class Fits(Placed):
         return min(whole, max(self.call_bytes(), least)) if self.reuses_buffer() else whole
 
     def memory_shortage(self) -> str | None:
-        """Checked before anything is submitted: a job that runs out of memory wastes its turn."""
+        """Checked before submission: a job that runs out of memory wastes its turn."""
         if self.unplaceable:
             return None
         shape = placement.shape_of(self.current_partition)
@@ -108,7 +108,7 @@ class Fits(Placed):
         return self.bytes_of_files() // self.num_tasks if kind in IN_MEMORY else 0
 
     def moves(self) -> list[Move]:
-        """What a repeat moves: the run itself, what servers measure beside it, and the ceilings."""
+        """What a repeat moves: the run, what servers measure beside it, the ceilings."""
         data = self.bytes_of_a_repeat()
         found = [Move(data, self.slower(way)) for way in ("write", "read")]
         found += found if self.servers() else []

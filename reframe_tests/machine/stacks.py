@@ -40,12 +40,12 @@ def spack_environment(environ: Any) -> spack.Environment | spack.CannotUse | Non
 
 
 def inside(environ: Any) -> list[str]:
-    """The words that make a command run where the programs are (`extras['inside']`), or none."""
+    """The words before a command to run it inside (`extras['inside']`), or none."""
     return list(environ.extras.get("inside", []))
 
 
 def packages(environ: Any) -> dict[str, str]:
-    """Version of each package, if known: of Spack, with the hash, or of `extras['versions']`."""
+    """Each package's version, if known: Spack's, with the hash, or `extras['versions']`."""
     environment = spack_environment(environ)
     if isinstance(environment, spack.Environment):
         return environment.provenance
@@ -57,7 +57,7 @@ def packages(environ: Any) -> dict[str, str]:
 
 
 def missing(environ: Any, features: Sequence[str]) -> str | None:
-    """What `environ` needs for `features` and does not find here, as a reason to skip, or None."""
+    """What `environ` lacks here for `features`, as a reason to skip, or None."""
     environment = spack_environment(environ)
     if isinstance(environment, spack.CannotUse):
         return f"stack {environ.name}: {environment}"

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Machines of published measurements. None is in service; their job scripts are only rendered."""
+"""Machines of published measurements, out of service: scripts are only rendered."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which stacks write correct data: verified runs of every pattern, method, mode and setting."""
+"""Which stacks write correct data: verified runs of all patterns, calls and settings."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reduces a failing run: fewer processes, less data, fewer options, finally a plain program."""
+"""Reduces a failing run: its processes, data and options; last, a plain program."""

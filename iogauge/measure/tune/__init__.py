@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`tune`: the fastest setting for a pattern, found in interleaved rounds (docs/how-to/tune.md)."""
+"""`tune`: a pattern's fastest setting, by interleaved rounds (docs/how-to/tune.md)."""

@@ -174,7 +174,7 @@ class TemplatedJob:
         is_held = self.held_since is not None and waited - since >= HELD
         self.said_never = self.said_never + 1 if job.scheduler.never.match(why) else 0
         if self.said_never:
-            self.asked = waited  # again at once: one cycle of the scheduler may be wrong
+            self.asked = waited  # at once again: one cycle may be wrong
         if is_held or self.said_never >= PATIENCE:
             return f"it cannot start: {why}"
         if waited >= max(self.told, LONG):
