@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which accesses are ordered: by barriers and, above MPI-IO, by sync, open and close around them.
 
-POSIX: a call's effect is visible to all once it returns, so a barrier or a message between two
+POSIX: a call's effect is visible to all once it returns, so a barrier or message between two
 calls orders them. Sends and receives are matched by processes, communicator, tag and order. MPI-IO
 (MPI 4.1, 14.6.1): only if the first process synced or closed the file before it, and the second
 synced or opened it after. If a trace has no barriers, pauses common to all processes stand in, and

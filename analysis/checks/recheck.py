@@ -71,7 +71,7 @@ def judged(folder: Path) -> Judged:
 
 
 def _alone(folder: Path) -> dict[str, Any]:
-    """Check the document of a run whose test did not record its request."""
+    """Check a document whose test did not record its request."""
     doc = load(folder / DOCUMENT)
     if doc["status"] != "ok":
         raise Wrong(f"status {doc['status']!r}: {doc.get('error')}")

@@ -191,7 +191,7 @@ COMPONENT = 72
 
 
 class LustreRecord(ctypes.Structure):
-    """The components follow, each of COMPONENT bytes, then the OSTs of all of them."""
+    """The components follow, each of COMPONENT bytes, then all OSTs."""
 
     _fields_ = [
         ("id", c_uint64),

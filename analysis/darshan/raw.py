@@ -242,7 +242,7 @@ def _read_events(cursor: _Cursor, process: RawProcess) -> None:
 
 
 def _read_moves(cursor: _Cursor, process: RawProcess) -> None:
-    """HDF5's calls. The data sets and selections that they name are here once each."""
+    """HDF5's calls. Their data sets and selections are here once each."""
     (count,) = cursor.numbers("Q", 1)
     shapes = [cursor.take(*cursor.numbers("Q", 1)) for _ in range(count)]
     files = {record.id for record in process.records}

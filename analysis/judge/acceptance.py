@@ -73,7 +73,7 @@ class Acceptance:
 
 
 def read(path: Path) -> Acceptance:
-    """Raises ReferenceFileError, with the line of a mistake, also if it is missing."""
+    """Raises ReferenceFileError for a missing file, or with a mistake's line."""
     file = YamlFile(path, references.FOLDER / "acceptance.schema.json")
     data = file.data
     both = {name: data[name] for name in ("jobs", "repeats") if name in data}

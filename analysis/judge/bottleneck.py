@@ -77,7 +77,7 @@ class Facts:
     seconds: float
     phases: dict[str, tuple[float, float]]
     bandwidth: float
-    ceilings: dict[str, float]  # the session's, else the job's; empty if too uneven
+    ceilings: dict[str, float]  # the session's peaks, else the job's; empty if too uneven
     side: Side | None = None
     slowest: dict[str, tuple[float, int]] = field(default_factory=dict)
     mean: dict[str, float] = field(default_factory=dict)

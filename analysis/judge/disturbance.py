@@ -34,7 +34,7 @@ def ceilings(db: Any, where: store.Where) -> list[Disturbance]:
 
 
 def crowded(db: Any, where: store.Where) -> int:
-    """How many runs had more processes than cores: they measured the scheduler too."""
+    """Runs with more processes than cores: they measured the scheduler too."""
     found = db.execute(
         f"SELECT count(DISTINCT run) FROM records WHERE {where.sql} AND processes > cores",
         where.values,

@@ -78,7 +78,7 @@ def beside_program(replay: float, program: float) -> str:
 
 
 def _wider(found: Interval, by: float) -> Interval:
-    """Widened to cover the program, which took `by` times as long as the replay."""
+    """Widened to cover the program, `by` times as long as the replay."""
     if found.low is None or found.high is None:
         return found
     return replace(found, low=found.low * min(1, by), high=found.high * max(1, by))

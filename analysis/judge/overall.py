@@ -92,7 +92,7 @@ def answers(both: Sequence[Pair], sides: Sides) -> list[str]:
 
 
 def _where(both: Sequence[Pair]) -> str:
-    """The sessions that the answer is about, if they are too few to generalise."""
+    """The sessions of the answer, if too few to generalise."""
     count = len({job.session for pair in both for group in pair for job in group.jobs})
     if count == 1:
         return "In this session,"
@@ -145,7 +145,7 @@ def more_rounds(found: Interval, now: int) -> int:
 
 
 def _what_is_in_it(both: Sequence[Pair], whole: Sequence[gate.Evidence], sides: Sides) -> list[str]:
-    """What could pass for a difference of A and B here, and how to exclude it."""
+    """What could pass for a difference here, and how to exclude it."""
     if not any(case.pairs for case in whole):
         why = f"{sides.a} and {sides.b} did not run side by side: a session is one sample"
         return [f"  {why}{f'; pairs: {sides.more}' if sides.more else ''}"]

@@ -47,7 +47,7 @@ def pairs(a: Speeds, b: Speeds) -> dict[tuple[int, int], Pair]:
 
 
 def chosen(a: Speeds, b: Speeds) -> dict[tuple[int, int], Pair]:
-    """The pairs, unless there are too few of them and sessions enough without."""
+    """The pairs, unless too few, with sessions enough without."""
     found = pairs(a, b)
     sessions = min(len(by_session(side)) for side in (a, b))
     return found if len(found) >= interval.PAIRS or sessions < interval.JOBS else {}

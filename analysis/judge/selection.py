@@ -87,7 +87,7 @@ def condition(db: duckdb.DuckDBPyConnection, by: str, word: str) -> Side:
 def interrupted(
     db: duckdb.DuckDBPyConnection, where: Where, by: str, words: Sequence[str]
 ) -> list[str]:
-    """The sessions of these sides that ended before all their cases had finished."""
+    """The sides' sessions that ended before all their cases."""
     sides = [condition(db, by, word) for word in words]
     chosen = where.also("interrupted").also(
         " OR ".join(f"({sql})" for sql, _ in sides), *(value for _, of in sides for value in of)

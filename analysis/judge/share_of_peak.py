@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each method's share of the session's peak, and why it may exceed 100 %."""
+"""Each method's share of the session's peak (session/peaks.py), and why it may exceed 100 %."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -49,7 +49,7 @@ def best(rows: Sequence[Row]) -> dict[tuple[Any, ...], Row]:
 
 
 def why_above(row: SessionRow, ceiling: Ceiling, direction: Direction) -> str:
-    """Why the row is above the session's peak, with numbers; empty if it is not."""
+    """Why the row is above the peak, with numbers; empty if it is not."""
     share = row.share(ceiling, direction)
     if share is None or share.value <= 1:
         return ""

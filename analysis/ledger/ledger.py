@@ -136,7 +136,7 @@ _JSON = {"other_files": "beside"}
 
 
 def make_ledger(doc: dict[str, Any], log: Log) -> Ledger:
-    """The ledger of a run. `document`: a result document of a run that ended well."""
+    """The ledger of a run. `doc`: of a run that ended well."""
     own = own_files(doc)
     payload_files = [file for file in log.files if own(_file_of(file))]
     others = [file for file in log.files if not own(_file_of(file))]

@@ -164,7 +164,7 @@ def _accesses(log: Log, own: Callable[[str], bool], found: Singly) -> str:
 
 
 def singly(log: Log, doc: dict[str, Any], own: Callable[[str], bool]) -> Singly:
-    """Each access to the run's own files. `document`: may be empty, of a log alone."""
+    """Each access to the run's own files. `doc`: empty for a log alone."""
     phases, spans = _spans(doc) if doc else ([], [])
     lags = _lags(log, spans, own) if spans else {}
     slack = SLACK if log.by_runtime else 0.0

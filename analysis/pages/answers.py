@@ -78,7 +78,7 @@ def _to_try(told: tuple[Cause, remedies.Remedy] | None, share: Row | None) -> Ro
 
 
 def _gain(place: Place) -> tuple[str, str]:
-    """Gain over the default, which the column's head names, or why it is undecided."""
+    """Gain over the default (in the column's head), or why it is undecided."""
     gain = place.gain
     if gain is None:
         is_default = place.best["call"] == DEFAULT

@@ -159,7 +159,7 @@ def _end(value: float) -> str:
 
 
 def _print(lines: Sequence[Line], said: Answers) -> None:
-    """On a terminal, as many lines of the table as leave room for the rest."""
+    """On a terminal, as many lines as leave room for the rest."""
     console = screen.console()
     terminal = sys.stdout.isatty()
     below = [line for about, text in said if text for line in _wrapped(about, text, console)]

@@ -31,7 +31,7 @@ def _plain(value: object) -> object:
 
 
 def link(path: Path | None, folder: Path) -> str:
-    """A relative link: the output folder can be moved or copied as a whole."""
+    """A relative link: the output folder can be moved or copied."""
     if path is None:
         return ""
     return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()

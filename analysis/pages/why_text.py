@@ -21,7 +21,7 @@ Found = Sequence[tuple[Facts, Sequence[Cause]]]
 
 
 def show(place: Run, document: dict[str, Any], found: Found, note: str) -> None:
-    """A paragraph for each cause. Each command is on a separate line, easy to copy."""
+    """A paragraph for each cause. Each command has its line, easy to copy."""
     console = screen.console(10_000)  # a pipe gets each command in one line
     processes = document["system"]["processes"]
     words = (place.pattern, place.call, place.fs, place.scale, place.stack)

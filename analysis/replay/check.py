@@ -184,7 +184,7 @@ def _calls_by_kind(log: Trace, replay: Trace) -> list[str]:
 
 
 def _times(log: Trace, replay: Trace, phases: Phases) -> list[PhaseTime]:
-    """An access of the replay belongs to the phase of the access that it repeats."""
+    """An access of the replay is in the phase of the one that it repeats."""
     n = len(phases)
     longest = np.zeros((2, n))
     edges = np.empty((2, 2, n))

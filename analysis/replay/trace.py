@@ -372,7 +372,7 @@ def _named(source: Path, log: Log, paths: Sequence[str]) -> list[int]:
 def _by_process(
     blocks: list[dxt.Block], number: dict[int, int], log: Log
 ) -> list[NDArray[np.void]]:
-    """Each process's accesses, by time. The blocks are freed one after the other."""
+    """Each process's accesses, by time. Blocks are freed one by one."""
     of: dict[int, list[dxt.Block]] = defaultdict(list)
     while blocks:
         block = blocks.pop()

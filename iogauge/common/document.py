@@ -68,7 +68,7 @@ def first_mismatch(verification: Mapping[str, Any]) -> str | None:
 
 
 def not_started(stderr: str) -> str:
-    """Why MPI did not start, in words that are equal for all jobs; empty if it did."""
+    """Why MPI did not start, equal for all jobs; empty if it did."""
     if found := NOT_STARTED.search(stderr):
         return one_line(f"MPI did not start on {found[1]}: {found[2]}")
     found = OPEN_MPI.search(stderr)

@@ -21,7 +21,7 @@ NAME = "iogauge-session.lock"
 
 
 def both(output: Path) -> list[Path]:
-    """Of an output folder and of this machine, in the order in which all take them."""
+    """Of an output folder and this machine, in the order of taking."""
     own = output / NAME
     return [own] if os.environ.get(ESCAPE) == MACHINE else [own, of_the_machine()]
 

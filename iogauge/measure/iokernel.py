@@ -26,7 +26,7 @@ from iogauge.common.text import one_line
 from . import kernels
 
 MARK = "IOGAUGE_RUN"  # the variable
-SECONDS = 180.0  # after which a small run is killed, for loaded machines
+SECONDS = 180.0  # then a small run is killed; generous for loaded machines
 POLITE = 5.0  # seconds from SIGTERM to SIGKILL
 LINGER = 10.0  # seconds that processes may outlive the launcher
 LONGEST = 400  # characters of a reason

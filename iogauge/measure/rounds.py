@@ -85,7 +85,7 @@ def candidates(runs: Sequence[Run]) -> list[Candidate]:
 
 
 def in_order(found: Sequence[Candidate]) -> list[list[Job]]:
-    """The jobs that each question needs, in order of need: docs/analysis.md has it."""
+    """The jobs of each question, in order of need (docs/analysis.md)."""
     groups: dict[tuple[Any, ...], list[Candidate]] = {}
     for one in found:
         groups.setdefault(one.group, []).append(one)
@@ -95,7 +95,7 @@ def in_order(found: Sequence[Candidate]) -> list[list[Job]]:
 
 
 def on_stacks(found: Sequence[Candidate]) -> list[Job]:
-    """The cases that ran on several: their pairs are what stacks are judged by."""
+    """The cases that ran on several: their pairs judge stacks."""
     return [Job(one.case, of) for one in found if len(one.on) > 1 for of in one.on]
 
 
@@ -115,7 +115,7 @@ def shared(
 
 
 def _of_group(of: Sequence[Candidate]) -> list[list[Job]]:
-    """The jobs that each question about a group needs, in order of the questions."""
+    """The jobs that each question about a group needs, in order."""
     best = max(of, key=lambda one: one.best("write"))
     stacks = sorted({stack for one in of for stack in one.on})
     gain = [Job(best.case, best.fastest)]

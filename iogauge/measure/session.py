@@ -233,7 +233,7 @@ def _status(child: Child, status: int) -> int:
 
 @contextmanager
 def alone(what: str, parent: int | None) -> Iterator[Child]:
-    """Hold the locks, and store the finished cases of killed sessions, if possible."""
+    """Hold the locks; store finished cases of killed sessions, if possible."""
     end_with(parent)
     try:
         with lock.measuring(what, lock.both(paths.output()), say) as handles:

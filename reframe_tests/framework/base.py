@@ -320,7 +320,7 @@ class IoBenchmark(
 
     @run_before("sanity")
     def record_the_striping(self) -> None:
-        """What the job read back from the file system goes into the document."""
+        """What the job read back goes into the document."""
         if not self.is_dry_run():
             striping.record(Path(self.stagedir), self.striping())
 

@@ -173,7 +173,7 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
 
     @property
     def is_cross(self) -> bool:
-        """Built for compute nodes: it is neither run nor inspected here."""
+        """Built for compute nodes: neither run nor inspected here."""
         return bool(self.current_environ.extras.get("cross"))
 
     def stack_arguments(self) -> list[str]:

@@ -134,7 +134,7 @@ def columns(old: str) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def completed(found: dict[str, Any], old: str) -> dict[str, Any]:
-    """The pairs, with the page's entries for methods that the program lacks."""
+    """The pairs, with the page's for methods that the program lacks."""
     there = columns(old)
     more = []
     for method in (m for m in found["methods"] if not m["available"]):

@@ -125,7 +125,7 @@ def rank(call: Call, options: tuple[str, ...]) -> int:
 
 
 def of_calls(stack: Candidate, seed: str) -> Iterator[Call]:
-    """Calls through MPI-IO come four times as often as those without settings."""
+    """Calls through MPI-IO are four times as frequent as others."""
     through = deck([call for call in stack.calls if call.through_mpi_io], f"{seed} through")
     others = [call for call in stack.calls if not call.through_mpi_io]
     rest = deck(others, f"{seed} others")

@@ -40,7 +40,7 @@ from .plan import REPEATS, PlannedRun, rank
 from .stacks import Candidate, hints_of, name_of, prepare, variables_of
 
 LIMITS = ("--patience", "30", "--start-limit", "30")  # iokernel's own limit, in seconds
-SECONDS = 90  # after which a run is killed, for loaded machines
+SECONDS = 90  # then a run is killed; generous for loaded machines
 OUTCOMES = {"right": RIGHT, "wrong bytes": WRONG, "hung": "hang", "late": LATE, "crashed": "crash"}
 
 Record = dict[str, Any]

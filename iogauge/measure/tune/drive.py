@@ -88,7 +88,7 @@ class Drive:
         return self.budget - (0 if stage == "confirm" else confirm)
 
     def room(self) -> float:
-        """The number of jobs for which there is time before the search must end."""
+        """The number of jobs that the search has time for."""
         return (self.end("search") - self.used) / max(self.typical(), 1e-3)
 
     def typical(self) -> float:
