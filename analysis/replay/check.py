@@ -68,7 +68,7 @@ class Comparison:
 
 
 def load(planned: Path, log: Path, replay: Path) -> tuple[Trace, Trace]:
-    """The log and a replay of its schedule, both with its files in order."""
+    """A log and a replay of its schedule, files in its order."""
     header = schedule.read_header(planned)
     levels = [str(one["level"]) for one in header["files"]]
     found = []

@@ -48,7 +48,7 @@ def union(
 
 
 def _apart(moved: Moved) -> tuple[Moved, int]:
-    """The phases one after the other on one line; and the length of each there."""
+    """The phases one after the other on one line; the length of each."""
     span = int(moved.end.max()) + 1
     numbers, phase = np.unique(moved.phase, return_inverse=True)
     if span * len(numbers) >= 2**62:

@@ -74,7 +74,7 @@ class WhatIf:
 
 
 def with_posix_calls(trace: Trace) -> Trace:
-    """The program with pread and pwrite of each piece in place of its MPI-IO calls."""
+    """The program with pread and pwrite of each piece for its MPI-IO calls."""
     accesses = [trace.pieces(rank)[0] for rank in range(trace.processes)]
     for rows in accesses:
         rows["form"] = SINGLE

@@ -160,7 +160,7 @@ def _is_folder(path: Path) -> bool:
 
 @dataclass(frozen=True)
 class Place:
-    """Finds a test's files, also after the output folder was moved or copied."""
+    """Finds a test's files, also in a moved or copied output folder."""
 
     report: Path
     info: dict[str, Any]
@@ -249,7 +249,7 @@ def _run(
 
 
 def _with_error(case: dict[str, Any], place: Place) -> dict[str, Any]:
-    """A failed build, with its first error: ReFrame's reason is its exit status."""
+    """A failed build's first error: ReFrame's reason is its exit status."""
     reason = str(case.get("fail_reason"))
     if reason.startswith("build error"):
         found = next(filter(None, map(build_error, place.folders(case))), "")

@@ -31,7 +31,7 @@ CEILING_OF: dict[str, Ceiling] = {"posix": "fpp", "posix-shared": "shared"}
 
 
 class Conditions(NamedTuple):
-    """What a case and its peak have in common. Reading does not depend on fsync."""
+    """What a case and its peak have in common. Reading has no fsync."""
 
     system: str
     partition: str

@@ -115,7 +115,7 @@ def create(store: Path) -> None:
 
 
 def check(store: Path) -> None:
-    """Raises StoreError unless `store` has the version that this code knows."""
+    """Raises StoreError unless `store` has the known version."""
     mark = store / MARK
     if not mark.exists():
         how = "make one with: iogauge store add"

@@ -137,7 +137,7 @@ def _values(one: Run) -> Iterator[tuple[str, str, int | None, float]]:
 def _put(
     db: duckdb.DuckDBPyConnection, session: Session, folder: Path, say: Say
 ) -> tuple[Path, str]:
-    """Write the session's file unless the stored one is the same or holds more."""
+    """Write the session's file unless the stored one is the same or has more."""
     # both come from the report, which may hold anything
     with reraised(ValueError, StoreError, f"{session.report}: "):
         system, name = map(folder_name, (session.runs[0].system, session.uuid))

@@ -130,7 +130,7 @@ def parquet(db: duckdb.DuckDBPyConnection, query: str, part: Path) -> bytes:
 
 
 def _remove(path: Path, was: int) -> None:
-    """Remove a file, unless it has been replaced meanwhile: that one is put back."""
+    """Remove a file, unless replaced meanwhile: that one is put back."""
     held = path.with_name(f".{path.name}.{os.getpid()}.part")
     with suppress(FileNotFoundError):
         path.rename(held)

@@ -184,7 +184,7 @@ def unused(path: Path, folder: bool = False) -> Path:
 
 
 def need(path: Path | None, expected: str) -> None:
-    """Raises NothingFoundError for a path that was given and is not there."""
+    """Raises NothingFoundError for a given path that is not there."""
     if path and not path.exists():
         raise NothingFoundError(f"{path}: expected {expected}, found none")
 

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what slowed the run down. Raises NothingFoundError if there is no run."""
+    """Print what slowed the run down. Raises NothingFoundError without a run."""
     folder = args.run_folder
     options.need(folder, "a run")
     if folder is None:

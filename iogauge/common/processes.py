@@ -117,7 +117,7 @@ def wait_for_an_end(processes: list[int], seconds: float | None) -> None:
 
 
 def with_variable(name: str, value: str) -> list[int]:
-    """Other processes with the variable in their environment, as far as this user may see them."""
+    """Other processes with the variable in their environment, as far as this user sees."""
     word = f"{name}={value}".encode()
     found = []
     for entry in PROC.iterdir():

@@ -174,7 +174,7 @@ def run(
     document: Path | None = None,
     guard: Guard | None = None,
 ) -> Ended:
-    """One parallel run. `env`: besides the stack's. `document`: path of its result document."""
+    """One parallel run. `env`: besides the stack's. `document`: where its result goes."""
     command = stack.command(processes, words, prefix)
     command += ["--json", str(document)] if document else []
     variables = {**stack.variables, **(env or {})}

@@ -55,7 +55,7 @@ def partitions(path: Path) -> list[dict[str, Any]]:
 
 
 def runs_here(parts: list[dict[str, Any]]) -> bool:
-    """Whether jobs of these partitions run on this machine, without a batch system."""
+    """Whether these partitions' jobs run here, without a batch system."""
     return any(str(part["scheduler"]).startswith("local") for part in parts)
 
 

@@ -26,7 +26,7 @@ OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 
 @contextmanager
 def own_folder(place: Path) -> Iterator[Path]:
-    """A folder of this process, for one run, which is removed after it or by a later `remove`."""
+    """A folder of this process for one run, removed after it or by a later `remove`."""
     folder = place / f"iogauge.{secrets.token_hex(4)}"
     folder.mkdir(mode=0o700)
     try:
@@ -46,7 +46,7 @@ def _opened(name: str | Path, how: int, within: int | None = None) -> Iterator[i
 
 
 def remove(place: Path) -> list[str]:
-    """Remove what dead jobs left; a line for each, and for each whose owner is unknown here."""
+    """Remove what dead jobs left; a line for each, and for each of an unknown owner."""
     said = []
     with (
         suppress(OSError),

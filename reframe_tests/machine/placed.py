@@ -30,7 +30,7 @@ class Placed(rfm.RegressionTestPlugin):
         return 0
 
     def memory_to_ask_for(self, *, alone: bool) -> int:
-        """MiB of a node: all of it for a job alone, else what its processes need."""
+        """MiB of a node: all for a job alone, else what its processes need."""
         has = int(self.current_partition.extras.get("memory", 0))
         held = self.memory_needed() + self.files_in_memory()
         needed = self.where.per_node * (held // 2**20 + OF_LIBRARIES)

@@ -35,7 +35,7 @@ MPI_LIBRARY = re.compile(r"libmp(?:i|ich)\.so\.\d+")
 
 
 class CannotUse(Exception):
-    """An unusable environment; the text says why, and the command to run next."""
+    """An unusable environment; the text says why, and what to run next."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ def run(
 
 @functools.cache
 def find(variant: str) -> Environment | CannotUse:
-    """The environment, or why it is unusable. Every test asks, so it is cached."""
+    """The environment, or why it is unusable. Cached: every test asks."""
     try:
         return _open(variant)
     except CannotUse as why:
@@ -272,7 +272,7 @@ def _activation(spack: str, folder: Path) -> str:
 
 
 def write_activation(variant: str) -> None:
-    """For the build and for jobs. For an unusable environment: why, as a comment."""
+    """For the build and jobs. For an unusable environment: why, as a comment."""
     found = find(variant)
     text = found.activation if isinstance(found, Environment) else f"# nothing: {found}\n"
     path = activation_file(variant)

@@ -59,7 +59,7 @@ class LineForEachFigure(stock.MultiFileHandler):
 
 
 def _message(formatter: Any, record: Any) -> str:
-    """On the terminal; ReFrame also formats all fields of a test for each line."""
+    """On the terminal; ReFrame also formats all fields for each line."""
     short = formatter._fmt == "%(message)s"
     return str(record.message) if short else _format_message(formatter, record)
 

@@ -164,7 +164,7 @@ def calls(listing: dict[str, Any]) -> list[Call]:
 
 
 def _build(name: str, environ: Mapping[str, Any]) -> Path:
-    """Build the kernels with the stack's available libraries. Returns the program."""
+    """Build the kernels with the stack's libraries. Returns the program."""
     names = {library.name: library.option for library in libraries()}
     absent = names.keys() - {*environ["features"]} | {*installed.libraries(name)[1]}
     off = [f"-D{option}=OFF" for name, option in names.items() if name in absent]

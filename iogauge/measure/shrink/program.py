@@ -69,7 +69,7 @@ def rounds_of(traced: Traced, file: int) -> list[Round]:
 
 
 def suspects(some: Sequence[Round], found: Blame, file: int) -> list[Round]:
-    """Rounds whose bytes a read-modify-write covered, or may have, the most covered first."""
+    """Rounds whose bytes a read-modify-write covered, or may have, most first."""
     races, rows = found.races, found.traced.accesses
     bad = (races.kind <= MAY_COVER) & (rows["file"][races.a] == file)
     low, high = races.low[bad], races.high[bad]

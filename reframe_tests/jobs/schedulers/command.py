@@ -102,7 +102,7 @@ class CommandScheduler(Templated, sched.JobScheduler):
         job._state = state
 
     def ask(self, words: list[str]) -> Any:
-        """Run a command; its status is up to the caller. A missing one is named."""
+        """Run a command, whatever its status. A missing one is named."""
         try:
             return osext.run_command(shlex.join(words), timeout=self._submit_timeout)
         except (SpawnedProcessError, OSError) as error:

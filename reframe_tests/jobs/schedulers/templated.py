@@ -216,7 +216,7 @@ class TemplatedJob:
 
 
 def give_up(scheduler: Any, job: Any, problem: str) -> None:
-    """For a job in an unknown state: it must not run beside the next measurement."""
+    """For a job in an unknown state: not beside the next measurement."""
     try:
         scheduler.cancel(job)
     except ReframeError as error:
