@@ -82,8 +82,8 @@ void io_world_stop(io_world *w) { free(w->hosts); }
 
 /* The first process that gives up ends the others: launchers have hung when two aborted at the same time. */
 static void give_up(const io_world *w, const io_error *error) {
-    int rank = w->rank;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    int rank;
+    if (MPI_Comm_rank(MPI_COMM_WORLD, &rank)) rank = w->rank;
     if (rank > 0) sleep(1 + (unsigned)(rank - 1) % 4);
     fprintf(stderr, "iokernel: error: %s\n", error->text);
     fflush(stderr);

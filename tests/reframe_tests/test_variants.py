@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from iogauge.analysis.judge.remedies import NO_SCALES
 from reframe_tests.framework.variants import SCALES, values_of
 from tests.reframe_session import ROOT, reframe
 
@@ -64,7 +65,9 @@ def test_a_value_of_another_type_is_said_with_its_setting(setting: str, tmp_path
 def test_each_scale_is_known() -> None:
     texts = [path.read_text() for path in (ROOT / "reframe_tests" / "benchmarks").glob("*.py")]
     there = {name for text in texts for name in re.findall(r'"([\w-]+)": Scale\(', text)}
-    assert there == set(SCALES)
+    axes = [axis for text in texts for axis in re.findall(r"scale = axis\(\[(.*)\]\)", text)]
+    there |= {name for axis in axes for name in re.findall(r'"([\w-]+)"', axis)}
+    assert there - set(NO_SCALES) == set(SCALES)
 
 
 def test_a_test_without_a_chosen_variant_is_known(tmp_path: Path) -> None:
