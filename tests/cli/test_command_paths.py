@@ -166,7 +166,9 @@ def test_a_device_a_pipe_and_a_link_stay_what_they_are(
     given = {word: str(path) for word, path in paths.items()}
     assert main(["store", "add", given["REPORT"], "--store", given["STORE"]]) == 0
     words = [*(given.get(word, word) for word in WRITES[written]), written[1]]
-    link, pipe, seen = tmp_path / "link.png", tmp_path / "pipe.png", list[bytes]()
+    end = ".py" if written[0] == "site new" else ".png"  # both are checked
+    link, pipe, device = (tmp_path / f"{name}{end}" for name in ("link", "pipe", "device"))
+    seen = list[bytes]()
     link.symlink_to("target")
     assert main([*words, str(link)]) in (0, 1)
     assert link.is_symlink() and (tmp_path / "target").stat().st_size
@@ -177,12 +179,12 @@ def test_a_device_a_pipe_and_a_link_stay_what_they_are(
     reader.join(20)
     assert pipe.is_fifo() and seen and seen[0]
     try:
-        os.mknod(tmp_path / "device.png", 0o600 | stat.S_IFCHR, os.makedev(1, 3))
-        (tmp_path / "device.png").open("rb").close()
+        os.mknod(device, 0o600 | stat.S_IFCHR, os.makedev(1, 3))
+        device.open("rb").close()
     except PermissionError:
         return
-    assert main([*words, str(tmp_path / "device.png")]) in (0, 1)
-    assert (tmp_path / "device.png").is_char_device()
+    assert main([*words, str(device)]) in (0, 1)
+    assert device.is_char_device()
 
 
 def test_a_session_that_is_not_there_is_named(
