@@ -271,8 +271,9 @@ static bool admit(server *s) {
 /* Nothing more will be received: the loop ends. The clients may never hear why, and still have files here. */
 static bool is_cut_off(server *s, const char *call, int code) {
     if (!code) return false;
+    bool told = s->ctx->error->set;
     io_fail_mpi(s->ctx->error, call, "a client's message", code);
-    fprintf(stderr, "iokernel: error: %s\n", s->ctx->error->text);
+    if (!told) fprintf(stderr, "iokernel: error: %s\n", s->ctx->error->text);
     fail(s);
     s->status = -1;
     s->keep = true;

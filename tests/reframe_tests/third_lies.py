@@ -8,6 +8,10 @@ from tests.reframe_tests.more_lies import MORE_LIES
 
 # Of "finds the planted byte by a copy": the honest text, and the lie.
 ((_MOVE, _HONEST, _COPY),) = MORE_LIES["finds the planted byte by a copy"].changes
+ON_THE_CLOCK = (
+    "    IO_MPI(f->session->world, MPI_Barrier, f->session->world->comm);\n"
+    "    f->seconds.begin[phase]"
+)
 OPEN = "open(path, flags | O_CLOEXEC, 0666)"
 STRING = (
     "methods/posix_file.c",
@@ -119,13 +123,12 @@ THIRD_LIES = {
         (
             (
                 "driver/driver.c",
-                "    MPI_Barrier(f->session->world->comm);\n    f->seconds.begin[phase]",
+                ON_THE_CLOCK,
                 (
                     "    if (phase == IO_PHASE_CREATE && f->session->found) {\n"
                     "        int fd = open(f->path, O_CREAT | O_WRONLY, 0666);\n"
                     "        if (!posix_fallocate(fd, 0, (off_t)f->bytes_each)) close(fd);\n"
-                    "    }\n"
-                    "    MPI_Barrier(f->session->world->comm);\n    f->seconds.begin[phase]"
+                    "    }\n" + ON_THE_CLOCK
                 ),
             ),
             (

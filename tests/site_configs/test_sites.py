@@ -166,8 +166,10 @@ def test_no_job_asks_for_more_time_than_its_partition_gives(tmp_path: Path) -> N
 
 
 def assert_scripts_ask_for_what_is_reported(session: Session) -> None:
-    """A result is checked against the variables of its test."""
-    for case in session.cases:
+    """A result is checked against the variables of its test. A skipped case has no script."""
+    rendered = [case for case in session.cases if case["result"] != "skip"]
+    assert rendered
+    for case in rendered:
         text = (Path(case["stagedir"]) / "rfm_job.sh").read_text()
         for name in ("fsync", "ceilings", "drop_caches"):
             asked = re.search(rf" --{name.replace('_', '-')}\b", text)
