@@ -15,7 +15,6 @@ from iogauge.analysis.errors import EXIT_NOT_VERIFIED, AnalysisError, UsageError
 from iogauge.common import lock
 from iogauge.common.paths import BUILDS, KERNELS, builds
 from iogauge.common.text import first_error
-from reframe_tests.machine import stacks as needs
 
 # Warnings are errors: the build of the tests.
 STRICT = "-DIOKERNEL_WERROR=ON"
@@ -55,6 +54,8 @@ def variables() -> dict[str, str]:
 
 def lacking(stack: str | Mapping[str, Any]) -> str:
     """What the stack lacks here and cannot be built without; empty: nothing."""
+    from reframe_tests.machine import stacks as needs  # here: ReFrame takes 0.16 s, or is not there
+
     of = environ(stack) if isinstance(stack, str) else stack
     return needs.missing(SimpleNamespace(**{"extras": {}, **of}), ["build", "mpi"]) or ""
 

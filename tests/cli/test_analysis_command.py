@@ -129,12 +129,19 @@ def test_an_old_target_of_make_names_the_command(target: str) -> None:
     assert command and command[1].split()[0] in table.VERBS
 
 
-def test_help_loads_no_large_library() -> None:
+@pytest.mark.parametrize(
+    ("words", "large"),
+    [
+        ([], {"altair", "duckdb", "jinja2", "numpy", "rich", "yaml"}),
+        (["build", "--help"], {"reframe"}), (["stack", "--help"], {"reframe"}),
+    ],
+)  # fmt: skip
+def test_help_loads_no_large_library(words: list[str], large: set[str]) -> None:
     code = (
         "import sys, iogauge.cli.main as a\n"
-        "try: a.main([])\n"
+        f"try: a.main({words})\n"
         "except SystemExit: pass\n"
-        "large = {'altair', 'duckdb', 'jinja2', 'numpy', 'rich', 'yaml'}\n"
+        f"large = {large}\n"
         "sys.exit(str(large & set(sys.modules)) if large & set(sys.modules) else 0)\n"
     )
     done = subprocess.run(
