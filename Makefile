@@ -94,7 +94,7 @@ fuzz: setup-test ### random input, CASES=100000 in all, until one breaks somethi
 lint: setup-test ## ruff, mypy, clang-format and shellcheck over all sources
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
-	.venv/bin/mypy --num-workers 2
+	.venv/bin/mypy
 	.venv/bin/clang-format --dry-run --Werror kernels/*.[ch] kernels/*/*.[ch] tests/*/*.c
 	shellcheck environments/*/*.sh containers/*.sh tests/*.sh tests/*/*.sh tools/*.sh reframe_tests/*/*.sh .ci/run
 
