@@ -25,7 +25,7 @@ COUNTS := .local/coverage
 READERS := .local/venv-readers
 JOBS := $(shell nproc)
 # Processes of MPICH poll, a run of Open MPI waits for half of its time.
-test-kernels-openmpi: JOBS := $(shell expr 2 '*' $(JOBS))
+test-kernels-openmpi test-more-kernels-openmpi test-sanitizers: JOBS := $(shell expr 2 '*' $(JOBS))
 CTEST = ctest -j $(JOBS) --output-on-failure --no-tests=error --test-dir
 # What a compiler made is kept for the builds of pytest, which have the same (tests/conftest.py).
 CCACHE = $(if $(shell command -v ccache),CMAKE_C_COMPILER_LAUNCHER=ccache CCACHE_DIR=$(CURDIR)/.local/ccache \
@@ -119,10 +119,12 @@ test-sanitizers: setup-test
 	@$(CTEST) .local/build/test-sanitize -L quick
 	@$(CTEST) .local/build/test-sanitize -L more -R '[.](posix|mpiio[.]collective|hdf5[.]collective)[.]more$$'
 
-# Three files of tests at a time: they wait a good part of their time, for hung jobs and schedulers. More would have
-# more MPI processes run than a small machine stands.
+# Three files of tests at a time: they wait a good part of their time, for hung jobs and schedulers, and the slow ones
+# for longer. More would have more MPI processes run than a small machine stands.
+WORKERS := 3
+test-python-slow: WORKERS := 4
 PYTEST = env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(CURDIR)/.local/pycache $(COUNTED) \
-	$(PYTHON) -m pytest -q --dist loadfile --no-loadscope-reorder --numprocesses 3 --durations 20 --durations-min 10
+	$(PYTHON) -m pytest -q --dist loadfile --no-loadscope-reorder --numprocesses $(WORKERS) --durations 20 --durations-min 10
 
 test-python: setup-test
 	$(PYTEST) -m 'not slow and not newer and not documents' $(ARGS)
