@@ -101,6 +101,13 @@ def in_a_run(pattern: str, measured: Any, size: int, words: int, different: int)
     return None
 
 
+def stamp_of(program: Path, recorder: recorders.Recorder | None) -> Path:
+    """Exists once this program, with its recorder, has passed this check. Raises OSError."""
+    what = [Path(__file__), SCRIPT, program, *([Path(recorder.library)] if recorder else [])]
+    told = hashlib.sha256(b"".join(path.read_bytes() for path in what if path.is_file()))
+    return builds() / "noticed" / told.hexdigest()
+
+
 def changes_bits(recorder: Path) -> bool:
     """An older one does not."""
     with suppress(OSError):  # where it cannot be read
@@ -127,8 +134,7 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
     sourcesdir = None
     exclusive_access = True
 
-    # Exists once this very program, with its recorder, has passed this very check; None if it
-    # cannot be seen from here, or is not built.
+    # None if the program cannot be seen from here, or is not built.
     stamp = variable(Path, type(None), value=None)
     needless = variable(bool, value=False)
 
@@ -149,10 +155,7 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
         """Run nothing if the stack is missing: each test gives the reason."""
         with suppress(OSError):
             if self.kernels.program.is_file():  # no device, which may never end
-                what = [Path(__file__), SCRIPT, self.kernels.program]
-                what += [Path(found.library)] if (found := self.recorder) else []
-                told = hashlib.sha256(b"".join(p.read_bytes() for p in what if p.is_file()))
-                self.stamp = builds() / "noticed" / told.hexdigest()
+                self.stamp = stamp_of(self.kernels.program, self.recorder)
         known = self.stamp is not None and self.stamp.is_file()
         self.needless = bool(self.missing or (known and not self.seed and not self.is_dry_run()))
 
@@ -251,14 +254,12 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
                 wrong_answer = problem(pattern, written, read, flipped[pattern])
                 if recorder and not wrong_answer:
                     measured = load(stage / f"{pattern}-measured.json")
-                    numbers = second.get(pattern, [0, 0, 0])
-                    wrong_answer = in_a_run(pattern, measured, *numbers)
+                    wrong_answer = in_a_run(pattern, measured, *second.get(pattern, [0, 0, 0]))
             except Wrong as wrong:
                 raise SanityError(f"{pattern}: {wrong}") from None
             if wrong_answer:
                 raise SanityError(wrong_answer)
             self.noticed += 1
         if self.stamp:
-            self.stamp.parent.mkdir(parents=True, exist_ok=True)
             write_whole(self.stamp, changes)
         return True
