@@ -95,6 +95,8 @@ __attribute__((constructor)) static void begin(void) {
     const char *folder = getenv("IOGAUGE_TRACE_DIR"), *include = getenv("IOGAUGE_TRACE_INCLUDE");
     the->pid = getpid();
     output_learn_stderr(&the->out);
+    /* Also without a folder: a child's stderr is followed like its parent's. */
+    if (pthread_atfork(lock_before_fork, unlock_in_parent, begin_again_in_child)) return;
     if (!folder || !*folder) return;
     the->folder = strdup(folder);
     the->include = strdup(include ? include : "");
@@ -106,7 +108,6 @@ __attribute__((constructor)) static void begin(void) {
     clock_start(&the->clock, clock_has_ticks());
     recorder_switch.ticks = the->clock.ticks;
     the->unix_offset = clock_unix_offset();
-    if (pthread_atfork(lock_before_fork, unlock_in_parent, begin_again_in_child)) return;
     at_quick_exit(recorder_end_now); /* which runs no destructors */
     atomic_store(&recorder_switch.on, true);
 }
