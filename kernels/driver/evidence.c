@@ -2,6 +2,7 @@
 #include "driver/evidence.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,25 +129,37 @@ static json_t *mismatch(const io_found *found, const io_world *world, const io_s
                      "process", world->rank, "host", host);
 }
 
+static void no_room(io_world *w) {
+    io_fail(&w->error, "out of memory for the results of %d processes; use less data per process", w->size);
+}
+
 /* Gathers a JSON text from each process that has one, on process 0 in rank order. */
-static void gather_json(const io_world *w, const json_t *mine, json_t *all) {
-    char *text = mine ? json_dumps(mine, JSON_COMPACT) : NULL;
-    int n = text ? (int)strlen(text) + 1 : 0;
-    int *lengths = calloc((size_t)w->size, sizeof *lengths), *at = calloc((size_t)w->size, sizeof *at);
-    char *texts = NULL;
-    IO_MPI(w, MPI_Gather, &n, 1, MPI_INT, lengths, 1, MPI_INT, 0, w->comm);
-    for (int i = 1; i < w->size; i++) at[i] = at[i - 1] + lengths[i - 1];
-    if (w->rank == 0) texts = malloc((size_t)(at[w->size - 1] + lengths[w->size - 1]) + 1);
-    IO_MPI(w, MPI_Gatherv, text, n, MPI_CHAR, texts, lengths, at, MPI_CHAR, 0, w->comm);
-    for (int i = 0; texts && i < w->size; i++)
-        if (lengths[i]) json_array_append_new(all, json_loads(texts + at[i], 0, NULL));
+static void gather_json(io_world *w, const json_t *mine, json_t *all) {
+    char *text = mine ? json_dumps(mine, JSON_COMPACT) : NULL, *texts = NULL;
+    int n = text ? (int)strlen(text) + 1 : 0, *lengths = NULL, *at = NULL;
+    uint64_t length = (uint64_t)n, sum = 0;
+    if (mine && !text) no_room(w);
+    IO_MPI(w, MPI_Reduce, &length, &sum, 1, MPI_UINT64_T, MPI_SUM, 0, w->comm);
+    if (w->rank == 0) {
+        lengths = calloc((size_t)w->size, sizeof *lengths);
+        at = calloc((size_t)w->size, sizeof *at);
+        texts = sum < INT_MAX ? malloc((size_t)sum + 1) : NULL; /* MPI counts in ints */
+        if (!lengths || !at || !texts) no_room(w);
+    }
+    if (io_root_is_able(w, w->comm, lengths && at && texts)) {
+        IO_MPI(w, MPI_Gather, &n, 1, MPI_INT, lengths, 1, MPI_INT, 0, w->comm);
+        for (int i = 1; at && i < w->size; i++) at[i] = at[i - 1] + lengths[i - 1];
+        IO_MPI(w, MPI_Gatherv, text, n, MPI_CHAR, texts, lengths, at, MPI_CHAR, 0, w->comm);
+        for (int i = 0; texts && i < w->size; i++)
+            if (lengths[i] && json_array_append_new(all, json_loads(texts + at[i], 0, NULL))) no_room(w);
+    }
     free(text);
     free(texts);
     free(lengths);
     free(at);
 }
 
-void io_summarise(const io_found *found, const io_world *w, const io_schema *schema, io_summary *summary) {
+void io_summarise(const io_found *found, io_world *w, const io_schema *schema, io_summary *summary) {
     uint64_t mine[] = {found->check.elements, found->check.bytes, found->check.wrong, found->resident,
                        found->cached_bytes,   found->file_bytes,  found->file_count,  found->packed},
              all[8] = {0};

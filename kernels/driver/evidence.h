@@ -52,6 +52,6 @@ typedef struct {
     uint64_t elements, bytes, wrong, resident, cached_bytes, file_bytes, file_count, packed;
     json_t *files, *first; /* first: the mismatch, or NULL */
 } io_summary;
-void io_summarise(const io_found *found, const io_world *world, const io_schema *schema, io_summary *summary);
+void io_summarise(const io_found *found, io_world *world, const io_schema *schema, io_summary *summary);
 
 #endif

@@ -139,9 +139,7 @@ static void greet(const io_world *world, io_nodes *n, MPI_Comm leaders) {
 
 io_nodes *io_nodes_start(const io_world *world) {
     int count, able;
-    MPI_Comm leaders;
-    IO_MPI(world, MPI_Comm_split, world->comm, world->first_on_node ? 0 : MPI_UNDEFINED, world->rank,
-           &leaders);
+    MPI_Comm leaders = io_node_leaders(world);
     if (leaders == MPI_COMM_NULL) return NULL;
     IO_MPI(world, MPI_Comm_size, leaders, &count);
     io_nodes *n = count > 1 ? among(world, leaders) : NULL;

@@ -13,18 +13,31 @@
 #include "driver/pulse.h"
 #include "driver/waiting.h"
 
+MPI_Comm io_node_leaders(const io_world *w) {
+    MPI_Comm leaders;
+    IO_MPI(w, MPI_Comm_split, w->comm, w->first_on_node ? 0 : MPI_UNDEFINED, w->rank, &leaders);
+    return leaders;
+}
+
+bool io_root_is_able(const io_world *w, MPI_Comm comm, bool able) {
+    int all = able;
+    IO_MPI(w, MPI_Bcast, &all, 1, MPI_INT, 0, comm);
+    return all;
+}
+
 static int gather_hosts(io_world *w, MPI_Comm leaders) {
     char host[IO_HOST_NAME] = "";
     gethostname(host, sizeof host - 1);
     if (w->rank == 0) w->hosts = calloc((size_t)w->nodes, IO_HOST_NAME);
-    if (w->rank == 0 && !w->hosts) return io_fail(&w->error, "out of memory for %d host names", w->nodes);
+    if (w->rank == 0 && !w->hosts)
+        io_fail(&w->error, "out of memory for %d host names; free memory on this node", w->nodes);
+    if (!io_root_is_able(w, leaders, w->hosts)) return -1;
     IO_MPI(w, MPI_Gather, host, IO_HOST_NAME, MPI_CHAR, w->hosts, IO_HOST_NAME, MPI_CHAR, 0, leaders);
     return 0;
 }
 
 /* Ranks and nodes; `hosts`: gather host names too. */
 static int find_placement(io_world *w, bool hosts) {
-    MPI_Comm leaders;
     int node_rank, node_size;
     w->nodes = 1;
     IO_MPI(w, MPI_Comm_rank, w->comm, &w->rank);
@@ -33,7 +46,7 @@ static int find_placement(io_world *w, bool hosts) {
     IO_MPI(w, MPI_Comm_rank, w->node, &node_rank);
     IO_MPI(w, MPI_Comm_size, w->node, &node_size);
     w->first_on_node = node_rank == 0;
-    IO_MPI(w, MPI_Comm_split, w->comm, w->first_on_node ? 0 : MPI_UNDEFINED, w->rank, &leaders);
+    MPI_Comm leaders = io_node_leaders(w);
     int status = 0;
     if (w->first_on_node) {
         IO_MPI(w, MPI_Comm_size, leaders, &w->nodes);

@@ -45,6 +45,12 @@ void io_world_stop(io_world *world);
 /* Narrows the world to the processes of `comm`. */
 int io_world_narrow(io_world *world, MPI_Comm comm);
 
+/* Called by all: a communicator of the first processes of the nodes, which these free. MPI_COMM_NULL on the
+ * others. */
+MPI_Comm io_node_leaders(const io_world *world);
+/* Called by all of `comm`: the `able` of its process 0, such as whether it has the memory to gather. */
+bool io_root_is_able(const io_world *world, MPI_Comm comm, bool able);
+
 /* Called by all after each step that may fail. Returns 0 if it succeeded everywhere; else -1 everywhere, with
  * the message of the first process that failed in world->error. If a process failed and the others do not
  * arrive (because they wait for it in a library), it prints its message after IO_PEER_SECONDS and ends the

@@ -4,6 +4,7 @@ run is right, or it fails, says so, and leaves nothing."""
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,35 @@ MIB = (16, 32, 48, 64, 96, 256)
 # ROMIO then ends the job itself, and may lose this line: docs/selftest.md
 ROMIO = "Out of memory in file "
 STATUSES = ("error", "failed", "hung", "crashed")
+
+
+# calloc(2, 4) of iokernel itself: on process 0 of two, how much each has to say at the end.
+NO_ROOM = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <string.h>
+void *__libc_calloc(size_t n, size_t size);
+void *calloc(size_t n, size_t size) {
+    Dl_info from;
+    int other = n != 2 || size != 4 || !dladdr(__builtin_return_address(0), &from);
+    const char *name = other ? 0 : strrchr(from.dli_fname, '/');
+    return name && !strcmp(name, "/iokernel") ? 0 : __libc_calloc(n, size);
+}
+"""
+
+
+def test_no_memory_for_what_is_gathered(stack: Stack, tmp_path: Path) -> None:
+    """One process lacks it, and all end with its message."""
+    source, library, place = (tmp_path / name for name in ("source.c", "less.so", "data"))
+    place.mkdir()
+    source.write_text(NO_ROOM)
+    words = ["cc", "-shared", "-fPIC", str(source), "-o", str(library), "-ldl"]
+    subprocess.run(words, check=True)
+    variables, ior = {"LD_PRELOAD": str(library)}, ["ior", "-b", "4k", "-t", "1k"]
+    run = stack.run(*ior, "--dir", str(place), environment=variables)
+    line = run.error(1)
+    assert line.startswith("iokernel: error: process 0 on "), str(run)
+    assert "out of memory for the results of 2 processes" in line and not any(place.iterdir())
 
 
 @pytest.mark.slow
