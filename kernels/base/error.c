@@ -27,10 +27,28 @@ static const struct {
     {EIO,    MPI_ERR_IO,           "check free space, quota and the state of the file system (df, dmesg)"},
 };
 
+/* What to do if a call of MPI fails that is not for a file, by the beginning of its name. */
+static const struct {
+    const char *call, *advice;
+} advice_by_call[] = {
+    {"MPI_Info_", "check names and values of the hints (--hint)"                                        },
+    {"MPI_Win_",  "check the free memory of the node, also in /dev/shm and in the folder of TMPDIR"     },
+    {"MPI_Type_", "report it to the MPI library, with its version (iokernel --version) and this command"},
+    {"MPI_Get_",  "report it to the MPI library, with its version (iokernel --version) and this command"},
+    {"",          "check whether another process has ended, and the state of the nodes and the network" },
+};
+
 static const char *advice_for(int code, int class) {
     for (size_t i = 0; i < sizeof advice / sizeof *advice; i++)
         if ((code && advice[i].code == code) || (class && advice[i].class == class)) return advice[i].advice;
     return "check the directory, its free space, quota and permissions";
+}
+
+static const char *advice_for_mpi(const char *call, int class) {
+    size_t i = 0;
+    if (!strncmp(call, "MPI_File_", strlen("MPI_File_"))) return advice_for(0, class);
+    while (strncmp(call, advice_by_call[i].call, strlen(advice_by_call[i].call))) i++;
+    return advice_by_call[i].advice;
 }
 
 void io_replace_controls(char *text) {
@@ -55,7 +73,7 @@ static void set_text(io_error *error, bool located, const char *format, va_list 
         char host[256] = "?";
         int rank = -1;
         gethostname(host, sizeof host - 1);
-        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        if (MPI_Comm_rank(MPI_COMM_WORLD, &rank)) rank = -1;
         used = (size_t)snprintf(error->text, sizeof error->text, "process %d on %s: ", rank, host);
     }
     vsnprintf(error->text + used, sizeof error->text - used, format, args);
@@ -88,7 +106,8 @@ int io_fail_mpi(io_error *error, const char *call, const char *path, int code) {
     int length = 0, class = MPI_ERR_OTHER;
     MPI_Error_string(code, text, &length);
     MPI_Error_class(code, &class);
-    return io_fail(error, "%s: %s: %s; %s", call, text, path, advice_for(0, class));
+    return io_fail(error, "%s: %s%s%s; %s", call, text, path ? ": " : "", path ? path : "",
+                   advice_for_mpi(call, class));
 }
 
 int io_fail_library(io_error *error, const char *call, const char *path, const char *message) {

@@ -20,7 +20,14 @@ void io_replace_controls(char *text);
 int io_fail(io_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int io_fail_usage(io_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int io_fail_errno(io_error *error, const char *call, const char *path, int code);
+/* `path`: what the call was for; NULL if its name says so. */
 int io_fail_mpi(io_error *error, const char *call, const char *path, int code);
+/* Returns from the function if a call of MPI fails, with its name. */
+#define IO_TRY_MPI(ERROR, PATH, CALL, ...)                                                                   \
+    do {                                                                                                     \
+        int io_mpi_code = CALL(__VA_ARGS__);                                                                 \
+        if (io_mpi_code) return io_fail_mpi(ERROR, #CALL, PATH, io_mpi_code);                                \
+    } while (0)
 int io_fail_library(io_error *error, const char *call, const char *path, const char *message);
 
 /* Launchers drop output that they have not forwarded when the job ends: waits until stderr is read. */

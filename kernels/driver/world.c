@@ -107,13 +107,8 @@ static void give_up(const io_world *w, const io_error *error) {
 }
 
 void io_mpi_failed(const io_world *w, const char *call, int code) {
-    char text[MPI_MAX_ERROR_STRING] = "";
-    int length = 0;
     io_error error = w->error; /* what failed before is why */
-    MPI_Error_string(code, text, &length);
-    io_fail(&error,
-            "%s: %s; check whether another process has ended, and the state of the nodes and the network",
-            call, text);
+    io_fail_mpi(&error, call, NULL, code);
     give_up(w, &error);
 }
 

@@ -86,3 +86,20 @@ def test_every_code_is_checked() -> None:
     assert not {name: calls for name, calls in found.items() if calls}
     code = "{ a = MPI_One(b); IO_MPI(w, MPI_Two, c); if (d) MPI_Three(e);\n  MPI_Four(f); }"
     assert dropped(code) == {"MPI_Three", "MPI_Four"}
+
+
+# Each fails, in a run with these words; what the message says is to be done.
+HINTS = {
+    "MPI_Info_create": (["--method", "mpiio", "--hint", "cb_nodes=1"], "the hints (--hint)"),
+    "MPI_Type_contiguous": (["--method", "mpiio"], "report it to the MPI library"),
+    "MPI_Win_allocate_shared": (["--method", "twophase"], "the free memory of the node"),
+    "MPI_File_sync": (["--method", "mpiio", "--fsync"], "the directory, its free space, quota"),
+}
+
+
+@pytest.mark.parametrize("call", HINTS)
+def test_the_hint_fits_the_call(stack: Stack, tmp_path: Path, call: str) -> None:
+    words, hint = HINTS[call]
+    (line,) = run_without(stack, tmp_path, call, *IOR, *words, processes=2)
+    assert f"{call}: " in line and hint in line
+    assert ("directory" in line) == call.startswith("MPI_File_")
