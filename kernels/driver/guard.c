@@ -108,10 +108,7 @@ static void publish(io_guard *g) {
     if (own || storage) note_time(me);
     me->bytes = bytes;
     g->moves = moves + storage;
-    if (!error->set) return;
-    memcpy(me->message, error->text, sizeof me->message);
-    me->message[sizeof me->message - 1] = '\0';
-    me->failed = true;
+    if (error->set) io_now_failed(me, error);
 }
 
 static uint64_t all_moves(const io_guard *g) {

@@ -6,6 +6,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "driver/world.h"
 
@@ -50,6 +51,13 @@ static inline void io_now_at(const io_world *world, io_place at) {
     if (!world->pulse) return;
     atomic_store_explicit(&world->pulse->at, at, memory_order_relaxed);
     atomic_fetch_add_explicit(&world->pulse->moves, 1, memory_order_relaxed);
+}
+
+/* This process has failed. If the job hangs then, a guard says so. */
+static inline void io_now_failed(io_pulse *pulse, const io_error *error) {
+    memcpy(pulse->message, error->text, sizeof pulse->message);
+    pulse->message[sizeof pulse->message - 1] = '\0';
+    pulse->failed = true;
 }
 
 static inline void io_now_in_step(const io_world *world, uint64_t repeat, uint64_t step) {

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <math.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,18 +94,31 @@ int io_world_narrow(io_world *w, MPI_Comm comm) {
 
 void io_world_stop(io_world *w) { free(w->hosts); }
 
-/* The first process that gives up ends the others: launchers have hung when two aborted at the same time. */
+#define SECONDS_TO_ABORT 10
+
+static void end_at_once(int number) {
+    (void)number;
+    _exit(EXIT_FAILURE);
+}
+
+/* The first process that gives up ends the others: launchers have hung when two aborted at the same time. If
+ * MPI_Abort does not end it, its exit does: launchers end the others then. */
 static void give_up(const io_world *w, const io_error *error) {
     int rank;
+    if (w->pulse) io_now_failed(w->pulse, error);
     if (MPI_Comm_rank(MPI_COMM_WORLD, &rank)) rank = w->rank;
     if (rank > 0) sleep(1 + (unsigned)(rank - 1) % 4);
     fprintf(stderr, "iokernel: error: %s\n", error->text);
     fflush(stderr);
     if (w->abandon) w->abandon(w->abandon_data, error->text, IO_ENDS_FAILED);
     io_wait_to_be_heard();
-    MPI_Abort(w->comm, 1);
-    _exit(1);
+    signal(SIGALRM, end_at_once);
+    alarm(SECONDS_TO_ABORT);
+    MPI_Abort(w->comm, EXIT_FAILURE);
+    _exit(EXIT_FAILURE);
 }
+
+void io_world_give_up(const io_world *w) { give_up(w, &w->error); }
 
 void io_mpi_failed(const io_world *w, const char *call, int code) {
     io_error error = w->error; /* what failed before is why */

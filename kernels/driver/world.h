@@ -74,6 +74,8 @@ double io_node_seconds(io_world *world, double began, double ended);
         if (io_mpi_code) io_mpi_failed(WORLD, #CALL, io_mpi_code);                                           \
     } while (0)
 void io_mpi_failed(const io_world *world, const char *call, int code);
+/* The same for the error of this process, where the others cannot learn of it. */
+void io_world_give_up(const io_world *world);
 
 /* Records the next phase, for the message of a crash inside a library (crash.h). */
 void io_world_doing(io_world *world, const char *phase, const char *method, const char *path);

@@ -103,3 +103,43 @@ def test_the_hint_fits_the_call(stack: Stack, tmp_path: Path, call: str) -> None
     (line,) = run_without(stack, tmp_path, call, *IOR, *words, processes=2)
     assert f"{call}: " in line and hint in line
     assert ("directory" in line) == call.startswith("MPI_File_")
+
+
+# The second process cannot meet the others, and MPI_Abort never returns.
+ON_ONE = """
+#include <stdlib.h>
+#include <unistd.h>
+static int rank(void) {
+    const char *text = getenv("OMPI_COMM_WORLD_RANK");
+    return atoi(text ? text : getenv("PMI_RANK"));
+}
+int PMPI_Ibarrier(void *comm, void *request);
+int MPI_Ibarrier(void *comm, void *request) {
+    return rank() ? 15 : PMPI_Ibarrier(comm, request);
+}
+int MPI_Abort(void) {
+    for (;;) pause();
+}
+"""
+
+
+NO_ALARM = "\nunsigned alarm(unsigned seconds) { return seconds; }\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ends_itself", [True, False])
+def test_a_process_that_cannot_abort(stack: Stack, tmp_path: Path, ends_itself: bool) -> None:
+    """It ends itself after a while, and the others with it. Else a guard does, which knows why."""
+    place, source, library = (tmp_path / name for name in ("data", "fails.c", "fails.so"))
+    source.write_text(ON_ONE + (NO_ALARM if not ends_itself else ""))
+    subprocess.run(["cc", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
+    place.mkdir()
+    words = [*IOR, "--buffer", "reused", "--dir", str(place)]
+    words += ["--patience", "300" if ends_itself else "5"]
+    run = stack.run(*words, environment={"LD_PRELOAD": str(library)})
+    assert run.status != 0 and not list(place.iterdir()), str(run)
+    failed = f"process 1 on {socket.gethostname()}: MPI_Ibarrier: "
+    first, *others = run.errors()
+    assert first.startswith(f"iokernel: error: {failed}"), str(run)
+    assert len(others) == (0 if ends_itself else 1), str(run)
+    assert all(f"; before, it failed: {failed}" in line for line in others), str(run)
