@@ -44,8 +44,8 @@ struct io_server_functions {
     /* Runs a server until all its clients have stopped it, and returns their exit status. It times itself. */
     int (*serve)(const io_ctx *ctx);
     /* Called by clients at the end. After a failure, servers do not wait for the failed client, and remove
-     * the file unless `keep`. */
-    void (*stop)(const io_ctx *ctx, int status, bool keep);
+     * the file unless `keep`. -1 if servers may not have heard it: they would wait for ever. */
+    int (*stop)(const io_ctx *ctx, int status, bool keep);
     /* Called by clients after closing: returns when all their data is in the files (durable if sync was
      * called). Until then create, write, sync and close may return early. */
     int (*drain)(const io_ctx *ctx, io_queue_use *use);

@@ -59,10 +59,11 @@ static int prepare(io_step *f, io_session *s, uint64_t step, uint64_t owner, int
 /* The communicator's rank is the owner whose parts this process moves. With a file per process it holds only
  * this process. */
 static int set_communicator(io_step *f) {
-    int code = f->schema.file_per_process
-                   ? MPI_Comm_dup(MPI_COMM_SELF, &f->ctx.comm)
-                   : MPI_Comm_split(f->session->world->comm, 0, (int)f->owner, &f->ctx.comm);
-    if (code) return io_fail_mpi(f->ctx.error, "MPI_Comm_split", f->path, code);
+    if (f->schema.file_per_process)
+        IO_TRY_MPI(f->ctx.error, f->path, MPI_Comm_dup, MPI_COMM_SELF, &f->ctx.comm);
+    else
+        IO_TRY_MPI(f->ctx.error, f->path, MPI_Comm_split, f->session->world->comm, 0, (int)f->owner,
+                   &f->ctx.comm);
     IO_MPI(f->session->world, MPI_Comm_set_errhandler, f->ctx.comm, MPI_ERRORS_RETURN);
     IO_MPI(f->session->world, MPI_Comm_rank, f->ctx.comm, &f->ctx.rank);
     IO_MPI(f->session->world, MPI_Comm_size, f->ctx.comm, &f->ctx.size);

@@ -104,13 +104,12 @@ static int count_aggregators(const io_ctx *ctx, const char *path, uint64_t *coun
     MPI_Comm node;
     int rank;
     uint64_t nodes;
-    int code = MPI_Comm_split_type(ctx->comm, MPI_COMM_TYPE_SHARED, ctx->rank, MPI_INFO_NULL, &node);
-    if (code) return io_fail_mpi(ctx->error, "MPI_Comm_split_type", path, code);
-    MPI_Comm_rank(node, &rank);
-    MPI_Comm_free(&node);
+    IO_TRY_MPI(ctx->error, path, MPI_Comm_split_type, ctx->comm, MPI_COMM_TYPE_SHARED, ctx->rank,
+               MPI_INFO_NULL, &node);
+    IO_TRY_MPI(ctx->error, path, MPI_Comm_rank, node, &rank);
+    IO_TRY_MPI(ctx->error, path, MPI_Comm_free, &node);
     nodes = rank == 0;
-    code = MPI_Allreduce(MPI_IN_PLACE, &nodes, 1, MPI_UINT64_T, MPI_SUM, ctx->comm);
-    if (code) return io_fail_mpi(ctx->error, "MPI_Allreduce", path, code);
+    IO_TRY_MPI(ctx->error, path, MPI_Allreduce, MPI_IN_PLACE, &nodes, 1, MPI_UINT64_T, MPI_SUM, ctx->comm);
     *count = nodes * ((const adios2_options *)ctx->state)->aggregators;
     if (*count > (uint64_t)ctx->size) *count = (uint64_t)ctx->size;
     return 0;

@@ -118,6 +118,11 @@ static hid_t hdf5_of(cgns_file *f) {
     return id < 0 ? io_hdf5_fail(f->base.ctx, "H5Iget_file_id", f->base.path) : id;
 }
 
+/* The identifier of hdf5_of is no longer needed. */
+static int leave_hdf5(const cgns_file *f, hid_t id, int status) {
+    return id >= 0 && H5Fclose(id) < 0 ? io_hdf5_fail(f->base.ctx, "H5Fclose", f->base.path) : status;
+}
+
 /* Where SIDS places it. In mode serial it does not exist before it is written. */
 static hid_t open_data(cgns_file *f, hid_t in, int dataset) {
     const io_dataset *d = &f->base.schema->datasets[dataset];
@@ -135,8 +140,7 @@ static int open_all(cgns_file *f) {
         f->data[i] = open_data(f, id, i);
         if (f->data[i] < 0) status = io_hdf5_fail(f->base.ctx, "H5Dopen2", f->base.path);
     }
-    if (id >= 0) H5Fclose(id);
-    return status;
+    return leave_hdf5(f, id, status);
 }
 
 static int define(io_file *file) {
@@ -188,16 +192,12 @@ static int read_parts(io_file *file, const io_part *parts, int n) { return move(
 
 static int sync_file(io_file *file) {
     hid_t id = hdf5_of((cgns_file *)file);
-    int status = id < 0 ? -1 : io_hdf5_sync(file, id);
-    if (id >= 0) H5Fclose(id);
-    return status;
+    return leave_hdf5((cgns_file *)file, id, id < 0 ? -1 : io_hdf5_sync(file, id));
 }
 
 static int hints(io_file *file, MPI_Info *used) {
     hid_t id = hdf5_of((cgns_file *)file);
-    int status = id < 0 ? -1 : io_hdf5_hints(file, id, used);
-    if (id >= 0) H5Fclose(id);
-    return status;
+    return leave_hdf5((cgns_file *)file, id, id < 0 ? -1 : io_hdf5_hints(file, id, used));
 }
 
 static int dataset_offset(io_file *file, int dataset, uint64_t *offset) {
@@ -206,20 +206,21 @@ static int dataset_offset(io_file *file, int dataset, uint64_t *offset) {
     hid_t id = hdf5_of(f), data = id < 0 ? -1 : open_data(f, id, dataset);
     if (data >= 0) {
         at = H5Dget_offset(data);
-        H5Dclose(data);
+        if (H5Dclose(data) < 0) at = HADDR_UNDEF;
     }
-    if (id >= 0) H5Fclose(id);
     *offset = at;
-    return at == HADDR_UNDEF ? -1 : 0;
+    return leave_hdf5(f, id, at == HADDR_UNDEF ? -1 : 0);
 }
 
 static int close_file(io_file *file) {
     cgns_file *f = (cgns_file *)file;
+    int status = 0;
     file->calls++;
     for (int i = 0; f->data && i < file->schema->ndatasets; i++)
-        if (f->data[i] > 0) H5Dclose(f->data[i]);
+        if (f->data[i] > 0 && H5Dclose(f->data[i]) < 0)
+            status = io_hdf5_fail(file->ctx, "H5Dclose", file->path);
     int code = f->serial ? cg_close(f->id) : cgp_close(f->id);
-    int status = code ? io_cgns_fail(f, f->serial ? "cg_close" : "cgp_close") : 0;
+    if (code) status = io_cgns_fail(f, f->serial ? "cg_close" : "cgp_close");
     io_cgns_release(f);
     return status;
 }

@@ -4,6 +4,7 @@
  * tracing library. The setting is passed in the MPI_Info that the library forwards, so there is no state
  * here. Files opened without it are not affected. */
 #include <dlfcn.h>
+#include <stdio.h>
 
 #include "methods/cgns_file.h"
 
@@ -16,20 +17,30 @@ typedef union {
     hid_t (*open)(const char *, unsigned, hid_t);
 } next;
 
+/* There is no io_ctx here, and the CGNS library says only that the file cannot be opened: this line before
+ * its message says why. */
+static int failed(const char *call, int code) {
+    io_error error = {0};
+    io_fail_mpi(&error, call, "the setting of collective metadata", code);
+    fprintf(stderr, "iokernel: %s\n", error.text);
+    return -1;
+}
+
 static int obey(hid_t access) {
     MPI_Comm comm;
     MPI_Info info;
     char value[8];
-    int there = 0;
+    int there = 0, code = 0;
     if (access == H5P_DEFAULT || H5Pget_driver(access) != H5FD_MPIO) return 0;
     if (H5Pget_fapl_mpio(access, &comm, &info) < 0) return -1;
     if (info != MPI_INFO_NULL) {
-        MPI_Info_get(info, IO_CGNS_METADATA_KEY, sizeof value - 1, value, &there);
+        code = MPI_Info_get(info, IO_CGNS_METADATA_KEY, sizeof value - 1, value, &there);
         MPI_Info_free(&info);
     }
-    MPI_Comm_free(&comm);
-    if (!there) return 0;
-    return io_hdf5_set_metadata(access, value);
+    if (code) return failed("MPI_Info_get", code);
+    code = MPI_Comm_free(&comm);
+    if (code) return failed("MPI_Comm_free", code);
+    return there ? io_hdf5_set_metadata(access, value) : 0;
 }
 
 hid_t H5Fcreate(const char *name, unsigned flags, hid_t creation, hid_t access) {

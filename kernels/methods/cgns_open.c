@@ -74,9 +74,12 @@ static int info_for(const io_ctx *ctx, MPI_Info *info) {
     const char *metadata = io_hdf5_metadata(ctx);
     *info = MPI_INFO_NULL;
     if (!metadata && ctx->info == MPI_INFO_NULL) return 0;
-    int code = ctx->info == MPI_INFO_NULL ? MPI_Info_create(info) : MPI_Info_dup(ctx->info, info);
-    if (!code && metadata) code = MPI_Info_set(*info, IO_CGNS_METADATA_KEY, metadata);
-    return code ? io_fail_mpi(ctx->error, "MPI_Info_set", "hints", code) : 0;
+    if (ctx->info == MPI_INFO_NULL)
+        IO_TRY_MPI(ctx->error, "hints", MPI_Info_create, info);
+    else
+        IO_TRY_MPI(ctx->error, "hints", MPI_Info_dup, ctx->info, info);
+    if (metadata) IO_TRY_MPI(ctx->error, "hints", MPI_Info_set, *info, IO_CGNS_METADATA_KEY, metadata);
+    return 0;
 }
 
 static int open_parallel(cgns_file *f, int mode) {
@@ -91,7 +94,7 @@ static int open_parallel(cgns_file *f, int mode) {
         code = cgp_pio_mode(ctx->mode == IO_INDEPENDENT ? CGP_INDEPENDENT : CGP_COLLECTIVE);
     if (!code) call = "cgp_open", code = cgp_open(f->base.path, mode, &f->id);
     int status = code ? io_cgns_fail(f, call) : 0;
-    cgp_mpi_info(MPI_INFO_NULL); /* HDF5 has a copy */
+    if (cgp_mpi_info(MPI_INFO_NULL)) status = io_cgns_fail(f, "cgp_mpi_info"); /* HDF5 has a copy */
     if (info != MPI_INFO_NULL) MPI_Info_free(&info);
     return status;
 }

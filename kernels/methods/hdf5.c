@@ -114,15 +114,19 @@ failed:
     return made;
 }
 
-static void release(hdf5_file *f) {
+/* Closing a data set may write what HDF5 still holds. */
+static int release(hdf5_file *f) {
+    int status = 0;
     for (int i = 0; f->datasets && i < f->base.schema->ndatasets; i++)
-        if (f->datasets[i] >= 0) H5Dclose(f->datasets[i]);
+        if (f->datasets[i] >= 0 && H5Dclose(f->datasets[i]) < 0)
+            status = io_hdf5_fail(f->base.ctx, "H5Dclose", f->base.path);
     for (int i = 0; f->datasets && i < f->base.schema->ndatasets; i++)
         if (f->types[i] >= 0) H5Tclose(f->types[i]);
     if (f->transfer >= 0) H5Pclose(f->transfer);
     if (f->independent >= 0) H5Pclose(f->independent);
     if (f->find >= 0) H5Pclose(f->find);
     free(f->datasets);
+    return status;
 }
 
 static int start(const io_ctx *ctx, const char *path, const io_schema *schema, bool creating,
@@ -341,8 +345,8 @@ static int sync_file(io_file *file) { return io_hdf5_sync(file, ((hdf5_file *)fi
 static int close_file(io_file *file) {
     hdf5_file *f = (hdf5_file *)file;
     file->calls++;
-    release(f);
-    int status = H5Fclose(f->file) < 0 ? io_hdf5_fail(file->ctx, "H5Fclose", file->path) : 0;
+    int status = release(f);
+    if (H5Fclose(f->file) < 0) status = io_hdf5_fail(file->ctx, "H5Fclose", file->path);
     free(f);
     return status;
 }

@@ -143,20 +143,27 @@ int io_hdf5_find_metadata(hid_t list, const char *wanted) {
 }
 
 /* Adds HDF5's collective metadata settings to MPI's hints. */
-static int add_metadata(hid_t id, MPI_Info used) {
+static int add_metadata(const io_file *file, hid_t id, MPI_Info used) {
     hbool_t read = false, write = false;
     hid_t access = H5Fget_access_plist(id);
-    if (access < 0) return -1;
-    int status =
-        H5Pget_all_coll_metadata_ops(access, &read) < 0 || H5Pget_coll_metadata_write(access, &write) < 0;
-    if (!status) MPI_Info_set(used, "hdf5_coll_metadata_read", read ? "true" : "false");
-    if (!status) MPI_Info_set(used, "hdf5_coll_metadata_write", write ? "true" : "false");
-    return H5Pclose(access) < 0 || status ? -1 : 0;
+    if (access < 0) return io_hdf5_fail(file->ctx, "H5Fget_access_plist", file->path);
+    int status = 0;
+    if (H5Pget_all_coll_metadata_ops(access, &read) < 0 || H5Pget_coll_metadata_write(access, &write) < 0)
+        status = io_hdf5_fail(file->ctx, "H5Pget_coll_metadata_write", file->path);
+    if (H5Pclose(access) < 0) status = io_hdf5_fail(file->ctx, "H5Pclose", file->path);
+    if (status) return -1;
+    IO_TRY_MPI(file->ctx->error, file->path, MPI_Info_set, used, "hdf5_coll_metadata_read",
+               read ? "true" : "false");
+    IO_TRY_MPI(file->ctx->error, file->path, MPI_Info_set, used, "hdf5_coll_metadata_write",
+               write ? "true" : "false");
+    return 0;
 }
 #else /* the mode and the hint are refused */
 int io_hdf5_set_metadata(hid_t access, const char *wanted) { return (void)access, (void)wanted, 0; }
 int io_hdf5_find_metadata(hid_t list, const char *wanted) { return (void)list, (void)wanted, 0; }
-static int add_metadata(hid_t id, MPI_Info used) { return (void)id, (void)used, 0; }
+static int add_metadata(const io_file *file, hid_t id, MPI_Info used) {
+    return (void)file, (void)id, (void)used, 0;
+}
 #endif
 
 int io_hdf5_hints(io_file *file, hid_t id, MPI_Info *used) {
@@ -164,7 +171,6 @@ int io_hdf5_hints(io_file *file, hid_t id, MPI_Info *used) {
     bool mpi;
     if (handle_of(id, &handle, &mpi)) return io_hdf5_fail(file->ctx, "H5Fget_vfd_handle", file->path);
     if (!mpi) return 0;
-    int code = MPI_File_get_info(*(MPI_File *)handle, used);
-    if (code) return io_fail_mpi(file->ctx->error, "MPI_File_get_info", file->path, code);
-    return add_metadata(id, *used) ? io_hdf5_fail(file->ctx, "H5Pget_coll_metadata_write", file->path) : 0;
+    IO_TRY_MPI(file->ctx->error, file->path, MPI_File_get_info, *(MPI_File *)handle, used);
+    return add_metadata(file, id, *used);
 }

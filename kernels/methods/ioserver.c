@@ -159,13 +159,14 @@ static void join(ioserver *s, const int *kinds, int size, int rank, bool serving
         if (!kinds[i] && !connected(c++, clients, mine, servers)) s->clients[s->nmine + others++] = i;
 }
 
+#define TRY(CTX, ...) IO_TRY_MPI((CTX)->error, "clients and I/O processes", __VA_ARGS__)
+
 static int start(const io_ctx *ctx, MPI_Comm all, bool serving) {
     ioserver *s = ctx->state;
     int size, rank, kind = serving;
-    int code = MPI_Comm_dup(all, &s->link);
-    if (code) return io_fail_mpi(ctx->error, "MPI_Comm_dup", "clients and I/O processes", code);
-    MPI_Comm_size(all, &size);
-    MPI_Comm_rank(all, &rank);
+    TRY(ctx, MPI_Comm_dup, all, &s->link);
+    TRY(ctx, MPI_Comm_size, all, &size);
+    TRY(ctx, MPI_Comm_rank, all, &rank);
     int *kinds = malloc((size_t)size * sizeof *kinds);
     int *list = malloc((size_t)size * sizeof *list);
     *(serving ? &s->clients : &s->servers) = list;
@@ -173,27 +174,28 @@ static int start(const io_ctx *ctx, MPI_Comm all, bool serving) {
         free(kinds);
         return io_fail(ctx->error, "out of memory for a list of %d processes", size);
     }
-    code = MPI_Allgather(&kind, 1, MPI_INT, kinds, 1, MPI_INT, all);
+    int code = MPI_Allgather(&kind, 1, MPI_INT, kinds, 1, MPI_INT, all);
     if (!code) join(s, kinds, size, rank, serving);
     free(kinds);
     if (code) return io_fail_mpi(ctx->error, "MPI_Allgather", "clients and I/O processes", code);
     return serving ? 0 : ioserver_send_start(ctx);
 }
 
-static void stop(const io_ctx *ctx, int status, bool keep) {
+static int stop(const io_ctx *ctx, int status, bool keep) {
     ioserver *s = ctx->state;
     header *last = malloc(sizeof *last); /* not freed after a failure: the send may never complete */
-    if (!last) return;
+    if (!last) return io_fail(ctx->error, "out of memory for a message of %zu bytes", sizeof *last);
     *last = (header){.request = REQUEST_STOP, .status = status, .keep = keep};
     for (int i = 0; i < s->nmine; i++) {
         MPI_Request request;
-        MPI_Isend(last, sizeof *last, MPI_BYTE, s->servers[i], HEADER_TAG, s->link, &request);
+        TRY(ctx, MPI_Isend, last, sizeof *last, MPI_BYTE, s->servers[i], HEADER_TAG, s->link, &request);
         if (status)
             MPI_Request_free(&request);
         else
-            MPI_Wait(&request, MPI_STATUS_IGNORE);
+            TRY(ctx, MPI_Wait, &request, MPI_STATUS_IGNORE);
     }
     if (!status) free(last);
+    return 0;
 }
 
 static void release(void *state) {

@@ -9,6 +9,8 @@
 #define DRAIN_TRIES 2000 /* milliseconds, approximately */
 #define UNDO_TRIES 2000
 
+#define TRY(CTX, ...) IO_TRY_MPI((CTX)->error, "messages to and from an I/O process", __VA_ARGS__)
+
 /* Yields the core after a while: a server may need it. */
 static void back_off(unsigned turn) {
     static const struct timespec little = {.tv_nsec = 20000};
@@ -84,7 +86,7 @@ static int wait_slot(const io_ctx *ctx, slot *s) {
     int done = 0;
     for (unsigned turn = 0; !done; turn++) {
         int code = MPI_Testall(2, s->requests, &done, statuses);
-        if (code) return io_fail_mpi(ctx->error, "MPI_Issend", "an I/O process", code);
+        if (code) return io_fail_mpi(ctx->error, "MPI_Testall", "messages to and from an I/O process", code);
         if (done) break;
         if (poll_servers(ctx)) return -1;
         back_off(turn);
@@ -105,19 +107,17 @@ int ioserver_send(const io_ctx *ctx, int server, const header *head, const void 
     slot *to = &s->slots[s->next++ % SLOTS];
     if (wait_slot(ctx, to)) return -1;
     to->head = *head;
-    int code;
-    if (head->bytes)
-        code = MPI_Isend(&to->head, sizeof to->head, MPI_BYTE, server, HEADER_TAG, s->link, &to->requests[0]);
-    else
-        code =
-            MPI_Issend(&to->head, sizeof to->head, MPI_BYTE, server, HEADER_TAG, s->link, &to->requests[0]);
-    if (!code && head->bytes) {
-        bool copied = s->copy && head->request == REQUEST_WRITE;
-        if (copied) memcpy(to->copy, bytes, head->bytes);
-        code = MPI_Issend(copied ? to->copy : bytes, (int)head->bytes, MPI_BYTE, server, BYTES_TAG, s->link,
-                          &to->requests[1]);
+    if (!head->bytes) {
+        TRY(ctx, MPI_Issend, &to->head, sizeof to->head, MPI_BYTE, server, HEADER_TAG, s->link,
+            &to->requests[0]);
+        return 0;
     }
-    return code ? io_fail_mpi(ctx->error, "MPI_Issend", "an I/O process", code) : 0;
+    TRY(ctx, MPI_Isend, &to->head, sizeof to->head, MPI_BYTE, server, HEADER_TAG, s->link, &to->requests[0]);
+    bool copied = s->copy && head->request == REQUEST_WRITE;
+    if (copied) memcpy(to->copy, bytes, head->bytes);
+    TRY(ctx, MPI_Issend, copied ? to->copy : bytes, (int)head->bytes, MPI_BYTE, server, BYTES_TAG, s->link,
+        &to->requests[1]);
+    return 0;
 }
 
 int ioserver_wait_answers(const io_ctx *ctx, io_queue_use *use) {
@@ -132,25 +132,39 @@ int ioserver_wait_answers(const io_ctx *ctx, io_queue_use *use) {
     return 0;
 }
 
+static int ask_to_undo(const io_ctx *ctx, int server, const header *head) {
+    MPI_Request request;
+    TRY(ctx, MPI_Isend, head, sizeof *head, MPI_BYTE, server, HEADER_TAG, ((ioserver *)ctx->state)->link,
+        &request);
+    MPI_Request_free(&request);
+    return 0;
+}
+
+/* 1 if a server says that it has removed its files, 0 if none does yet. */
+static int hear_of_undoing(const io_ctx *ctx) {
+    const ioserver *s = ctx->state;
+    news n;
+    int there = 0;
+    MPI_Status status;
+    TRY(ctx, MPI_Iprobe, MPI_ANY_SOURCE, NEWS_TAG, s->link, &there, &status);
+    if (!there) return 0;
+    TRY(ctx, MPI_Recv, &n, sizeof n, MPI_BYTE, status.MPI_SOURCE, NEWS_TAG, s->link, &status);
+    return n.undone;
+}
+
 void ioserver_undo(const io_ctx *ctx) {
     static const struct timespec little = {.tv_nsec = 1000000};
     ioserver *s = ctx->state;
     header *head = malloc(sizeof *head); /* not freed without answers: the send may never complete */
-    int done = 0;
+    int asked = 0, done = 0;
     if (!head) return;
     *head = (header){.request = REQUEST_UNDO};
-    for (int i = 0; i < s->nmine; i++) {
-        MPI_Request request;
-        int code = MPI_Isend(head, sizeof *head, MPI_BYTE, s->servers[i], HEADER_TAG, s->link, &request);
-        if (!code) MPI_Request_free(&request);
-    }
-    for (int tries = 0; done < s->nmine && tries < UNDO_TRIES;) {
-        news n;
-        int there = 0;
-        MPI_Status status;
-        MPI_Iprobe(MPI_ANY_SOURCE, NEWS_TAG, s->link, &there, &status);
-        if (there && !MPI_Recv(&n, sizeof n, MPI_BYTE, status.MPI_SOURCE, NEWS_TAG, s->link, &status))
-            done += n.undone;
+    for (int i = 0; i < s->nmine; i++)
+        if (!ask_to_undo(ctx, s->servers[i], head)) asked++;
+    for (int tries = 0, more = 0; more >= 0 && done < asked && tries < UNDO_TRIES;) {
+        more = hear_of_undoing(ctx);
+        if (more > 0)
+            done++;
         else
             tries++, nanosleep(&little, NULL);
     }

@@ -232,8 +232,7 @@ static int dataset_offset(io_file *file, int dataset, uint64_t *offset) {
     if (id < 0)
         return -1; /* a variable named like a dimension that it does not have is stored under another name */
     const haddr_t at = H5Dget_offset(id);
-    H5Dclose(id);
-    if (at == HADDR_UNDEF) return -1; /* chunked: not contiguous */
+    if (H5Dclose(id) < 0 || at == HADDR_UNDEF) return -1; /* chunked: not contiguous */
     *offset = at;
     return 0;
 }

@@ -15,6 +15,9 @@ enum { YIELDS = 500, OVERSUBSCRIBED_WAITS = 50 };
 
 static uint64_t pages(uint64_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
 
+/* Returns from the function if the call fails. */
+#define TRY(FILE, ...) IO_TRY_MPI((FILE)->posix.base.ctx->error, (FILE)->posix.base.path, __VA_ARGS__)
+
 static int failed(const twophase_file *f, const char *call, int code) {
     return io_fail_mpi(f->posix.base.ctx->error, call, f->posix.base.path, code);
 }
@@ -23,20 +26,16 @@ static int split(twophase_file *f) {
     const io_ctx *ctx = f->posix.base.ctx;
     uint64_t share = f->options->share;
     MPI_Comm node_comm;
-    int rank, size,
-        code = MPI_Comm_split_type(ctx->comm, MPI_COMM_TYPE_SHARED, ctx->rank, MPI_INFO_NULL, &node_comm);
-    if (code) return failed(f, "MPI_Comm_split_type", code);
+    int rank;
+    TRY(f, MPI_Comm_split_type, ctx->comm, MPI_COMM_TYPE_SHARED, ctx->rank, MPI_INFO_NULL, &node_comm);
     f->node = node_comm;
-    MPI_Comm_rank(node_comm, &rank);
-    MPI_Comm_size(node_comm, &size);
+    TRY(f, MPI_Comm_rank, node_comm, &rank);
     if (share) {
-        code = MPI_Comm_split(node_comm, (int)((uint64_t)rank / share), rank, &f->node);
-        if (code) return failed(f, "MPI_Comm_split", code);
-        MPI_Comm_free(&node_comm);
-        MPI_Comm_size(f->node, &size);
+        TRY(f, MPI_Comm_split, node_comm, (int)((uint64_t)rank / share), rank, &f->node);
+        TRY(f, MPI_Comm_free, &node_comm);
     }
-    MPI_Comm_set_errhandler(f->node, MPI_ERRORS_RETURN);
-    f->node_size = size;
+    TRY(f, MPI_Comm_set_errhandler, f->node, MPI_ERRORS_RETURN);
+    TRY(f, MPI_Comm_size, f->node, &f->node_size);
     return 0;
 }
 
@@ -48,16 +47,16 @@ static bool aggregates(const twophase_file *f, int node_rank) {
 static int find_aggregators(twophase_file *f) {
     const io_ctx *ctx = f->posix.base.ctx;
     int rank, facts[2] = {ctx->rank, 0};
-    MPI_Comm_rank(f->node, &rank);
-    int code = MPI_Bcast(facts, 1, MPI_INT, 0, f->node);
+    TRY(f, MPI_Comm_rank, f->node, &rank);
+    TRY(f, MPI_Bcast, facts, 1, MPI_INT, 0, f->node);
     facts[1] = aggregates(f, rank);
-    int mine = facts[0], *all = malloc((size_t)ctx->size * sizeof facts);
+    int code = 0, mine = facts[0], *all = malloc((size_t)ctx->size * sizeof facts);
     f->on_node = malloc((size_t)ctx->size * sizeof *f->on_node);
     f->aggregators = calloc((size_t)ctx->size, sizeof *f->aggregators);
     f->requests = malloc((size_t)ctx->size * sizeof(MPI_Request));
     f->statuses = malloc(((size_t)ctx->size + TWOPHASE_ROUNDS) * sizeof *f->statuses);
     bool room = all && f->on_node && f->aggregators && f->requests && f->statuses;
-    if (room && !code) code = MPI_Allgather(facts, 2, MPI_INT, all, 2, MPI_INT, ctx->comm);
+    if (room) code = MPI_Allgather(facts, 2, MPI_INT, all, 2, MPI_INT, ctx->comm);
     f->mine = -1;
     for (int i = 0; room && !code && i < ctx->size; i++) {
         f->on_node[i] = all[2 * i] == mine;
@@ -84,14 +83,16 @@ static uint64_t own_bytes(const twophase_file *f, int node_rank) {
 
 static int make_window(twophase_file *f, int node_rank) {
     MPI_Info info;
-    int code = MPI_Info_create(&info);
-    if (code) return failed(f, "MPI_Info_create", code);
-    MPI_Info_set(info, "alloc_shared_noncontig", "true");
-    code =
-        MPI_Win_allocate_shared((MPI_Aint)own_bytes(f, node_rank), 1, info, f->node, &f->memory, &f->window);
+    const char *call = "MPI_Info_set";
+    TRY(f, MPI_Info_create, &info);
+    int code = MPI_Info_set(info, "alloc_shared_noncontig", "true");
+    if (!code)
+        call = "MPI_Win_allocate_shared",
+        code = MPI_Win_allocate_shared((MPI_Aint)own_bytes(f, node_rank), 1, info, f->node, &f->memory,
+                                       &f->window);
     MPI_Info_free(&info);
-    if (code) return failed(f, "MPI_Win_allocate_shared", code);
-    MPI_Win_set_errhandler(f->window, MPI_ERRORS_RETURN);
+    if (code) return failed(f, call, code);
+    TRY(f, MPI_Win_set_errhandler, f->window, MPI_ERRORS_RETURN);
     return 0;
 }
 
@@ -154,7 +155,7 @@ static int prepare(twophase_file *f, int node_rank) {
 int twophase_node_start(twophase_file *f) {
     int node_rank, code = 0;
     if (split(f) || find_aggregators(f)) return -1;
-    MPI_Comm_rank(f->node, &node_rank);
+    TRY(f, MPI_Comm_rank, f->node, &node_rank);
     if (f->node_size > 1 && make_window(f, node_rank)) return -1;
     if (f->node_size == 1 && !(f->memory = aligned_alloc(PAGE, own_bytes(f, 0))))
         return io_fail(f->posix.base.ctx->error,
@@ -166,16 +167,17 @@ int twophase_node_start(twophase_file *f) {
 
 int twophase_node_stop(twophase_file *f) {
     int code = 0;
+    const char *call = "MPI_Barrier";
     if (f->node != MPI_COMM_NULL) code = MPI_Barrier(f->node); /* no process waits on the board any more */
-    if (f->window != MPI_WIN_NULL && !code) code = MPI_Win_free(&f->window);
+    if (f->window != MPI_WIN_NULL && !code) call = "MPI_Win_free", code = MPI_Win_free(&f->window);
     if (f->node_size == 1) free(f->memory);
-    if (f->node != MPI_COMM_NULL && !code) code = MPI_Comm_free(&f->node);
+    if (f->node != MPI_COMM_NULL && !code) call = "MPI_Comm_free", code = MPI_Comm_free(&f->node);
     free(f->on_node);
     free(f->aggregators);
     free(f->requests);
     free(f->statuses);
     free(f->messages);
-    return code ? failed(f, "MPI_Win_free", code) : 0;
+    return code ? failed(f, call, code) : 0;
 }
 
 void twophase_lock(twophase_file *f) { pthread_mutex_lock(&f->board->mutex); }

@@ -39,7 +39,7 @@ int io_run_with_servers(io_run *run, io_world *world, int (*run_all)(io_run *, i
         if (status) world->doing[0] = '\0'; /* the clients have reported it; a library left open may crash */
     } else {
         status = run_all(run, world);
-        method->servers->stop(&ctx, status, run->what.common.keep);
+        if (method->servers->stop(&ctx, status, run->what.common.keep) && !status) io_world_give_up(world);
     }
     if (info != MPI_INFO_NULL) MPI_Info_free(&info);
     return status;
