@@ -30,7 +30,7 @@
 
 /* The current run, and whether MPI_Init is running, for handlers. They take no argument, so this is the only
  * state at file scope. */
-static const io_world *running;
+static io_world *running;
 static bool starting;
 
 static void on_crash(int number, siginfo_t *info, void *context) {

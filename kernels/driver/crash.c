@@ -2,7 +2,6 @@
 #include "driver/crash.h"
 
 #include <pthread.h>
-#include <setjmp.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
@@ -57,11 +56,19 @@ static void append_address(message *m, uintptr_t address) {
     append(m, text);
 }
 
+static int this_thread(void) {
+#ifdef __linux__
+    return (int)syscall(SYS_gettid);
+#else
+    return (int)getpid();
+#endif
+}
+
 /* The thread, if it is not the main one: a library's thread may outlive the data it works on. */
 static void append_thread(message *m) {
 #ifdef __linux__
     char name[17] = "";
-    if (syscall(SYS_gettid) == getpid() || prctl(PR_GET_NAME, name)) return;
+    if (this_thread() == getpid() || prctl(PR_GET_NAME, name)) return;
     append(m, ", in thread ");
     append(m, name);
 #else
@@ -81,36 +88,16 @@ static bool print_message(const io_world *world, const char *cause, const uintpt
     return write(STDERR_FILENO, m.text, m.length) >= 0;
 }
 
-#ifdef HAS_BACKTRACE
-/* Of this thread. Another one that crashes meanwhile waits for the end. */
-static _Thread_local sigjmp_buf after_backtrace;
-static _Thread_local volatile sig_atomic_t in_backtrace;
-
-static void leave_backtrace(int number) {
-    (void)number;
-    while (!in_backtrace) pause();
-    siglongjmp(after_backtrace, 1);
-}
-#endif
-
 /* The calls that led here: library, function if known, and the address for addr2line. Finding them crashes if
- * the code that ran has been unloaded. */
+ * the code that ran has been unloaded: the handler then begins again, so its signals must not be blocked. */
 static void print_backtrace(void) {
 #ifdef HAS_BACKTRACE
     void *frames[FRAMES];
-    struct sigaction action = {.sa_handler = leave_backtrace, .sa_flags = SA_NODEFER};
     sigset_t blocked;
     sigemptyset(&blocked);
-    for (int i = 0; i < SIGNALS; i++) {
-        sigaction(signals[i].number, &action, NULL);
-        sigaddset(&blocked, signals[i].number);
-    }
-    if (!sigsetjmp(after_backtrace, 0)) {
-        in_backtrace = 1;
-        pthread_sigmask(SIG_UNBLOCK, &blocked, NULL);
-        backtrace_symbols_fd(frames, backtrace(frames, FRAMES), STDERR_FILENO);
-    }
-    in_backtrace = 0;
+    for (int i = 0; i < SIGNALS; i++) sigaddset(&blocked, signals[i].number);
+    pthread_sigmask(SIG_UNBLOCK, &blocked, NULL);
+    backtrace_symbols_fd(frames, backtrace(frames, FRAMES), STDERR_FILENO);
 #endif
 }
 
@@ -123,19 +110,32 @@ static void wait_for_cleaning(io_pulse *me) {
     for (int i = 0; i < 10 * SECONDS_TO_CLEAN && me->cleaning && !me->cleaned; i++) nanosleep(&tenth, NULL);
 }
 
-void io_crash_end(const io_world *world, int number, const siginfo_t *info) {
+/* Does this thread report the crash? Another one that crashes meanwhile waits for the end. */
+static bool begins_to_report(io_world *world) {
+    int reporter = 0;
+    if (atomic_compare_exchange_strong(&world->crashed_thread, &reporter, this_thread())) return true;
+    while (reporter != this_thread()) pause();
+    return false; /* it has crashed once more, in print_backtrace() */
+}
+
+static _Noreturn void leave(const io_world *world) {
+    wait_for_cleaning(world->pulse);
+    _exit(EXIT_FAILURE);
+}
+
+void io_crash_end(io_world *world, int number, const siginfo_t *info) {
     const char *name = "a signal";
     const uintptr_t address = (uintptr_t)info->si_addr;
     const bool has_address = number != SIGABRT && info->si_code > 0;
     if (!world) _exit(EXIT_FAILURE);
+    if (!begins_to_report(world)) leave(world);
     if (world->abandon && world->doing_remove) unlink(world->doing_path);
     if (world->ending) _exit(world->ending);
     for (int i = 0; i < SIGNALS; i++)
         if (signals[i].number == number) name = signals[i].name;
     if (!print_message(world, name, has_address ? &address : NULL)) _exit(EXIT_FAILURE);
     print_backtrace();
-    wait_for_cleaning(world->pulse);
-    _exit(EXIT_FAILURE);
+    leave(world);
 }
 
 void io_crash_report(const io_world *world) {

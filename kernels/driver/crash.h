@@ -9,7 +9,7 @@
 #include "driver/world.h"
 
 /* Ends this process from a signal handler; `world` is NULL if there is no run. Async-signal-safe. */
-_Noreturn void io_crash_end(const io_world *world, int signal, const siginfo_t *info);
+_Noreturn void io_crash_end(io_world *world, int signal, const siginfo_t *info);
 /* Prints only the line, if AddressSanitizer reports the crash itself. */
 void io_crash_report(const io_world *world);
 /* Installs the handler, or `report` if AddressSanitizer reports crashes. */

@@ -34,6 +34,7 @@ typedef struct {
     int ending;        /* exit status after the failure was reported: a crash in MPI_Finalize adds nothing */
     bool doing_over;   /* the phase has ended, and the next one has not begun */
     bool doing_remove; /* the file belongs to the run and is not kept */
+    _Atomic int crashed_thread; /* the one that reports a crash of this process; 0: none */
     void (*abandon)(void *data, const char *why, io_ending how);
     void *abandon_data;
     io_session *measuring; /* the current session; its files are removed first */
