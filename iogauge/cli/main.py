@@ -33,19 +33,23 @@ class _Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, unknown(str(value), map(str, action.choices)))
 
     def parse(self, words: Sequence[str]) -> argparse.Namespace:
+        """Options stand before, between or behind the arguments, and are taken before them.
+        (`parse_intermixed_args` would take a file `-x` behind `--` for an option.)"""
         known = [name for name in self._option_string_actions if name.startswith("--")]
         own = list(itertools.takewhile(lambda word: word != "--", words))
-        for word in own:
-            option, _, _ = word.partition("=")
-            if not option.startswith("--") or " " in option:  # a value may begin so
-                continue
-            if not any(name.startswith(option) for name in known):
+        for option in (word.partition("=")[0] for word in own if word.startswith("--")):
+            # With blanks, it is a value.
+            if " " not in option and not any(name.startswith(option) for name in known):
                 self.error(f"option {_unknown(option, known)}")
-        behind = [act.dest for act in self._actions if str(act.metavar).startswith("-- ")]
-        args, more = self.parse_known_args(own if behind else words)
-        for name in behind:  # its words are only those after `--`
-            more += getattr(args, name)
-            setattr(args, name, list(words[len(own) + 1 :]))
+        self.usage = self.format_usage().partition(": ")[2].replace("%", "%%")  # of all, for --help
+        arguments, rest = self._get_positional_actions(), words[len(own) :]
+        self._actions = self._get_optional_actions()
+        args, more = self.parse_known_args(own)
+        if arguments and str(arguments[-1].metavar).startswith("-- "):  # its words are only those
+            setattr(args, arguments.pop().dest, list(rest[1:]))
+            rest = []
+        self._actions = arguments
+        args, more = self.parse_known_args([*more, *rest], args)
         if more:
             if more[0].startswith("-"):
                 self.error(f"unknown option {more[0]!r}")
@@ -59,7 +63,7 @@ def _unknown(word: str, known: Sequence[str]) -> str:
     return unknown(word, known) if nearest(word, known) else f"{word!r} is unknown"
 
 
-def _fill(parser: argparse.ArgumentParser, command: table.Command) -> argparse.ArgumentParser:
+def _fill(parser: argparse.ArgumentParser, command: table.Command) -> None:
     name, _, part = command.module.partition(":")
     module = importlib.import_module(f"{__package__}.{name}")
     end = "" if command.help.endswith("?") else "."
@@ -72,7 +76,6 @@ def _fill(parser: argparse.ArgumentParser, command: table.Command) -> argparse.A
         action.help = action.help or row.get("help")
         action.metavar = row.get("metavar") or None
     parser.set_defaults(run=getattr(module, f"run_{part}" if part else "run"))
-    return parser
 
 
 def parser_of(command: table.Command) -> _Parser:

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import inspect
+import itertools
 import re
 import shlex
 from collections import defaultdict
@@ -86,6 +88,111 @@ def test_the_default_is_what_the_help_says(command: table.Command) -> None:
         (one.option_strings, one.default, one.help) for one in actions(command) if differs(one)
     ]
     assert wrong == []
+
+
+def valid(action: argparse.Action, number: int) -> str:
+    """A word that the action takes; of several arguments, each has its own."""
+    if action.choices:
+        return str(next(iter(action.choices)))
+    of: Any = action.type or str
+    for word in (f"{number}", f"0.{number}", f"a{number}=b"):
+        with contextlib.suppress(argparse.ArgumentTypeError, ValueError):
+            of(word)
+            return word
+    raise AssertionError(action)
+
+
+def given(action: argparse.Action) -> list[str]:
+    """An option with its value."""
+    return [action.option_strings[0], *([] if action.nargs == 0 else [valid(action, 1)])]
+
+
+@pytest.mark.parametrize("command", table.COMMANDS, ids=lambda command: command.name)
+def test_options_stand_before_between_or_behind_the_arguments(command: table.Command) -> None:
+    """And `--` before an argument changes nothing. What is behind the `--` of another program's
+    words (`iogauge run -- WORD`) is tested below."""
+    own = actions(command)
+    options = [one for one in own if one.option_strings]
+    arguments = [
+        one for one in own if not one.option_strings and not str(one.metavar).startswith("-- ")
+    ]
+    words = [
+        valid(one, 2 + number)
+        for number, one in enumerate(
+            itertools.chain(*([one] * (3 if one.nargs in ("+", "*") else 1) for one in arguments))
+        )
+    ]
+    # Such an option would take the argument behind it.
+    assert not words or not any(one.nargs in ("?", "+", "*") for one in options)
+    needed = [word for one in options if one.required for word in given(one)]
+    for option in options:
+        more = given(option) if not option.required else []
+        first = parser_of(command).parse([*needed, *more, *words])
+        for i in range(len(words) + 1):
+            for line in (
+                [*needed, *words[:i], *more, *words[i:]],
+                [*words[:i], *needed, *words[i:], *more],
+                [*words[:i], *needed, *more, *(["--"] if i < len(words) else []), *words[i:]],
+            ):
+                assert parser_of(command).parse(line) == first, line
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        (
+            "run -v -- -n X --scale laptop -v",
+            {"verbose": True, "reframe": "-n X --scale laptop -v"},
+        ),
+        ("run -- -- -n", {"reframe": "-- -n"}),
+        ("build --stack a -- -D A=B --help", {"cmake": "-D A=B --help"}),
+        ("shrink -n 2 -- s3d --steps 2 -n 7", {"n": 2, "case": "s3d --steps 2 -n 7"}),
+        ("shrink run -n 2", {"n": 2, "case": "run"}),
+        ("check -- -odd.json", {"file": "-odd.json"}),
+        ("export timeline --to a -- -b", {"form": "timeline", "report": "-b"}),
+    ],
+)
+def test_words_behind_two_dashes_are_no_options(line: str, found: dict[str, Any]) -> None:
+    command, words = _find(line.split())
+    args = vars(parser_of(command).parse(words))
+    for name, value in found.items():
+        text = " ".join(args[name]) if isinstance(args[name], list) else args[name]
+        assert (text if isinstance(value, bool | int) else str(text)) == value
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            "export timline --to a b",
+            "argument form: 'timline' is unknown; did you mean 'timeline'?",
+        ),
+        ("export timeline --ti a b", "option '--ti' is unknown; did you mean '--to'?"),
+        ("export timeline --to a b c", "unexpected word 'c'"),
+        ("export timeline b -Z", "unknown option '-Z'"),
+        ("export --to a", "the following arguments are required: form"),
+        ("export timeline b --to", "argument --to: expected one argument"),
+        ("run word -v", "unexpected word 'word'; to name a stack: --stack word"),
+        ("replay --dir a b plan", "unexpected word 'plan'"),
+    ],
+)
+def test_a_wrong_word_is_named_wherever_it_stands(
+    line: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(line.split())
+    assert capsys.readouterr().err.startswith(f"iogauge: {said}")
+
+
+@pytest.mark.parametrize("line", ["export a --help", "export --help", "export junit b --to a -h"])
+def test_help_names_the_arguments_wherever_it_stands(
+    line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(line.split())
+    usage = capsys.readouterr().out.partition("\n\n")[0]
+    assert end.value.code == 0
+    assert usage.startswith("usage: iogauge export [-h]") and "[REPORT|RUN]" in usage
 
 
 # What a command cannot choose for its user; all else has a default.
