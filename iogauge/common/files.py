@@ -3,6 +3,7 @@
 
 import contextlib
 import errno
+import functools
 import os
 import stat
 import sys
@@ -25,6 +26,13 @@ def text_of(path: Path) -> str:
     with contextlib.suppress(OSError):
         return path.read_text(errors="replace")
     return ""
+
+
+@functools.cache
+def pairs(text: str) -> dict[str, str]:
+    """Of KEY=VALUE ..., or of the file that `text` names: a variable holds 128 KiB at most."""
+    words = (Path(text).read_text() if text.startswith(os.sep) else text).split()
+    return {key: value for key, _, value in (word.partition("=") for word in words)}
 
 
 def write_whole(path: Path, data: bytes | str, modified: float | None = None) -> None:

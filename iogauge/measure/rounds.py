@@ -8,6 +8,7 @@ jobs; some include all cases of several stacks.
 
 import itertools
 import statistics
+import tempfile
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -203,13 +204,14 @@ def run(child: Child, words: Sequence[str], output: Path, done: Measured, second
     stacks: dict[str, list[str]] = {}
     for job in (*chosen, *some):
         stacks.setdefault(hashes[job.case], []).append(job.stack)
-    names = [word for number in stacks for word in ("-n", f"/{number}")]
-    names.append(f"--reruns={ROUNDS - 2}")  # one session, started once
-    limits = [f"{hashes[job.case]}:{job.stack}={','.join(map(str, some[job]))}" for job in some]
-    variables = {ONLY: only(stacks), order.SOME: " ".join(limits)}
-    more = measure(
-        child, [*without(words), *names], output, part=True, variables=variables, rounds=ROUNDS - 1
-    )
+    again = [*without(words), *(word for number in stacks for word in ("-n", f"/{number}"))]
+    again.append(f"--reruns={ROUNDS - 2}")  # one session, started once
+    limits = {f"{hashes[job.case]}:{job.stack}": [*map(str, some[job])] for job in some}
+    with tempfile.TemporaryDirectory(prefix="iogauge-rounds-") as folder:
+        variables = {name: f"{folder}/{name}" for name in (ONLY, order.SOME)}
+        Path(variables[ONLY]).write_text(only(stacks))
+        Path(variables[order.SOME]).write_text(only(limits))
+        more = measure(child, again, output, part=True, variables=variables, rounds=ROUNDS - 1)
     if more.report is not None:
         data = merge(data, json_file.read(more.report), more.name)
         for report in {done.report, output / "reports" / f"run-report-{done.name}.json"}:

@@ -9,8 +9,10 @@ from typing import Any
 
 from reframe.frontend.executors import Runner
 
+from iogauge.common.files import pairs
+
 SEED = "IOGAUGE_ORDER_SEED"  # of the environment; without it the order is ReFrame's
-SOME = "IOGAUGE_SOME_ROUNDS"  # of the environment: HASH:STACK=0,5 ... for jobs of two rounds
+SOME = "IOGAUGE_SOME_ROUNDS"  # of the environment: HASH:STACK=0,5 ..., or a file with that
 PEAK = "peak"  # the tag of tests that keep their place
 KEPT = "_iogauge_wrapped"
 
@@ -38,7 +40,7 @@ def _keeps_its_place(case: Any) -> bool:
 
 def of_round(cases: Iterable[Any], number: int) -> list[Any]:
     """The cases that run in a round; the first round is 0."""
-    rounds = dict(word.split("=") for word in os.environ.get(SOME, "").split())
+    rounds = pairs(os.environ.get(SOME, ""))
     kept = []
     for case in cases:
         job = f"{case.check.hashcode}:{case.environ.name}"

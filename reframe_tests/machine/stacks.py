@@ -7,17 +7,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from iogauge.common.files import pairs
 from reframe_tests.machine import spack
 from reframe_tests.machine.calls import CALLS
 
-# Tests, by hash, and the only stacks that each may run on: "1f2e3d4c=openmpi,mpich".
+# Tests, by hash, and the only stacks that each may run on: "1f2e3d4c=openmpi,mpich", or a file.
 ONLY = "IOGAUGE_ONLY_STACKS"
 
 
 def chosen(hashcode: str) -> list[str]:
     """The stacks that the variable ONLY names for a test; none if it does not mention it."""
-    words = (word.partition("=") for word in os.environ.get(ONLY, "").split())
-    return [name for test, _, names in words if test == hashcode for name in names.split(",")]
+    names = pairs(os.environ.get(ONLY, "")).get(hashcode)
+    return names.split(",") if names else []
 
 
 def only(stacks: Mapping[str, Sequence[str]]) -> str:

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from iogauge.analysis.session import recover
 from iogauge.analysis.session.loader import load_session
 from iogauge.analysis.session.rows import make_table
 from iogauge.analysis.statistics import interval
+from iogauge.common.files import pairs
 from iogauge.measure import rounds, session
 from iogauge.measure.rounds import Candidate, Job
 from reframe_tests.jobs import order
@@ -149,7 +152,9 @@ class Stub:
     ) -> session.Measured:  # fmt: skip
         assert part and f"--reruns={rounds - 1}" in words
         self.words.append(words)
-        self.only, self.some = variables[ONLY], variables[order.SOME]
+        # The longest string that a program's environment may hold is 128 KiB.
+        subprocess.run(["true"], env={**os.environ, **variables}, check=True)
+        self.only, self.some = pairs(variables[ONLY]), pairs(variables[order.SOME])
         (reruns,) = (int(w.split("=")[1]) for w in words if w.startswith("--reruns="))
         runs = self.first["runs"] * (1 + reruns)
         self.report.write_text(json.dumps({**self.first, "runs": runs}))
@@ -170,11 +175,9 @@ def test_as_many_jobs_as_there_is_time_for(
     which was disturbed, and for no round of all pairs."""
     stub = Stub(recorded)
     run(stub, [], monkeypatch, seconds=10 + rounds.START + 35)
-    assert [word.split("=")[1] for word in stub.some.split()] == ["0,5"] * (2 + 1)
-    assert sum(len(of.split(",")) for of in stub.only.split()) == 4 + 3
-    assert {of.split("=")[0] for of in stub.only.split()} == {
-        word[1:] for word in stub.words[0] if word.startswith("/")
-    }
+    assert [*stub.some.values()] == ["0,5"] * (2 + 1)
+    assert sum(len(of.split(",")) for of in stub.only.values()) == 4 + 3
+    assert {*stub.only} == {word[1:] for word in stub.words[0] if word.startswith("/")}
 
 
 def test_with_more_time_all_cases_run_again_on_both_stacks(
@@ -183,12 +186,11 @@ def test_with_more_time_all_cases_run_again_on_both_stacks(
     stub = Stub(recorded)
     run(stub, [], monkeypatch, seconds=200)
     found = rounds.candidates(load_session(recorded.report).runs)
-    times = dict(word.split("=") for word in stub.some.split())
     hashes = {c["display_name"]: c["hashcode"] for c in recorded.cases()}
     alone = {stub.words[0][i + 1][1:] for i, w in enumerate(stub.words[0]) if w == "-n"}
     for job in rounds.on_stacks(found):
         assert hashes[job.case] in alone
-        assert len(times.get(f"{hashes[job.case]}:{job.stack}", "0,1").split(",")) > 1
+        assert len(stub.some.get(f"{hashes[job.case]}:{job.stack}", "0,1").split(",")) > 1
 
 
 def test_peak_tests_and_what_was_disturbed_run_again(recorded: Recorded) -> None:
@@ -219,6 +221,18 @@ def test_a_test_runs_on_the_stacks_that_were_chosen(monkeypatch: pytest.MonkeyPa
     assert chosen("1f2e3d4c") == ["openmpi", "mpich"]
     assert chosen("5b6a7988") == ["mpich"]
     assert chosen("00000000") == []
+
+
+def test_a_session_may_have_many_jobs(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than an environment variable can name."""
+    case = s3d("posix")
+    found = {c["display_name"]: c["hashcode"] for c in recorded.cases()}[case]
+    jobs, others = ([Job(case, f"{word}{i}") for i in range(20_000)] for word in ("stack", "other"))
+    monkeypatch.setattr(rounds, "_plan", lambda *_: (jobs, dict.fromkeys(others, (0, 5))))
+    stub = Stub(recorded)
+    assert run(stub, [], monkeypatch) == 0
+    assert stub.only == {found: ",".join(job.stack for job in (*jobs, *others))}
+    assert stub.some == {f"{found}:{job.stack}": "0,5" for job in others}
 
 
 def test_seven_rounds_become_one_session(
