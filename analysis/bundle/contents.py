@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from iogauge import version
-from iogauge.common import json_file, paths
+from iogauge.common import json_file, paths, schemas
 from iogauge.common.run_folder import CASE, DOCUMENT, EXIT_STATUS, JOB_SCRIPT, LEDGER, TRACE
 from iogauge.common.text import FOLDER
 
@@ -20,6 +20,7 @@ from ..judge import references
 from ..session.loader import Place, read_report
 from .archive import NAME, BadBundleError
 
+SCHEMA = "iogauge.bundle/1"
 REPORT = "report.json"
 ACCEPTANCE = "acceptance.yaml"
 VERSIONS = "versions.json"
@@ -114,5 +115,6 @@ def check_places(folder: Path) -> None:
 
 def said(folder: Path) -> Any:
     """The verdicts that the bundle claims. Raises BadBundleError."""
-    with reraised(json_file.Unreadable, BadBundleError, f"{VERDICTS}: "):
-        return json_file.read(folder / VERDICTS, VERDICTS)
+    with reraised((json_file.Unreadable, ValueError), BadBundleError, f"{VERDICTS}: "):
+        schemas.check(found := json_file.read(folder / VERDICTS, VERDICTS), SCHEMA)
+        return found

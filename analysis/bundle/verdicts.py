@@ -17,7 +17,6 @@ from ..store.database import Where
 from ..store.ingest import ingest
 from . import contents
 
-SCHEMA = "iogauge.bundle/1"
 Row = dict[str, Any]
 
 
@@ -29,7 +28,7 @@ def verdicts(folder: Path) -> Row:
     promised = acceptance.read(file) if file.exists() else None
     rows = promised and accepted(folder / contents.REPORT, promised, session, folder)
     return {
-        "schema": SCHEMA,
+        "schema": contents.SCHEMA,
         "session": session.uuid,
         "runs": runs,
         "wrong": [

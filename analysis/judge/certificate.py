@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from iogauge.common import json_file
+from iogauge.common import json_file, schemas
 
-from ..errors import MalformedDocumentError, NothingFoundError, UnknownSchemaError
+from ..errors import NothingFoundError
 
 SCHEMA = "iogauge.certificate/1"
 ABOUT, RUNS = "about.json", "runs.jsonl"
@@ -273,8 +273,8 @@ def _instead(
 
 
 def parse(data: Any) -> Certificate:
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-        raise UnknownSchemaError(f"no certificate: its schema is not {SCHEMA}")
+    """Raises ValueError."""
+    schemas.check(data, SCHEMA)
     try:
         stacks = [
             StackRuns(
@@ -288,7 +288,7 @@ def parse(data: Any) -> Certificate:
         ]
         return Certificate(data["date"], data["seeds"], data["machine"], data["fs"], stacks)
     except (KeyError, TypeError) as error:
-        raise MalformedDocumentError(f"an incomplete certificate: {error}") from None
+        raise ValueError(f"an incomplete certificate: {error}") from None
 
 
 def news(now: Certificate, known: Certificate) -> News:

@@ -2,16 +2,17 @@
 """Read a YAML file against its JSON Schema; an error names the line."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import yaml
 
-from iogauge.common import json_file
+from iogauge.common import json_file, schemas
 from iogauge.common.text import CONTROL, nearest, one_line
 
-from ..errors import ReferenceFileError
+from ..errors import ReferenceFileError, reraised
 
 MOST_BYTES = 2**24
 DEEPEST = 32  # nested lists and objects
@@ -73,6 +74,10 @@ class YamlFile:
         return int(line)
 
     def _validate(self, schema: dict[str, Any]) -> None:
+        known = schema.get("properties", {}).get("schema")
+        if known and isinstance(self.data, dict) and "schema" in self.data:
+            with reraised(schemas.UnknownSchema, partial(self.error, ["schema"])):
+                schemas.check(self.data, known["const"])
         validator = jsonschema.Draft202012Validator(schema)
         # Report an unknown key first: often it is a missing key, misspelt.
         problems = sorted(

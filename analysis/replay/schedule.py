@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from iogauge.common import json_file
+from iogauge.common import json_file, schemas
 from iogauge.common.files import writing_whole
 
 from ..darshan.raw import RawView
@@ -99,8 +99,11 @@ def read_header(path: Path) -> dict[str, Any]:
     (length,) = LENGTH.unpack(data[-tail : -len(END)])
     try:
         header: dict[str, Any] = json_file.parse(data[-tail - length : -tail].decode())
+        schemas.check(header, FORMAT, "format")
         header = {**header, "gap": float(header["gap"]), "said": list(header["said"])}
         levels = {one["level"] for one in header["files"]} - MODULE_OF.keys()
+    except schemas.UnknownSchema as error:
+        raise CannotReplayError(f"{path}: {error}") from None
     except (json_file.Unreadable, KeyError, TypeError, ValueError) as error:
         raise CannotReplayError(f"{path}: its end is damaged: {error!r}; {ANEW}") from None
     if levels:

@@ -8,15 +8,15 @@ from typing import Any
 
 from iogauge.common.document import (
     MOST,
+    SCHEMA,
     STOPPED,
     BadDocument,
-    UnknownSchema,
-    check_schema,
     check_whole,
     first_mismatch,
     read,
 )
 from iogauge.common.json_file import Unreadable
+from iogauge.common.schemas import UnknownSchema, check
 from iogauge.common.text import one_line, plain_all
 
 from ..errors import MalformedDocumentError, StoppedRunError, UnknownSchemaError, reraised
@@ -34,7 +34,7 @@ def read_document(path: Path) -> Result:
         reraised(UnknownSchema, UnknownSchemaError, f"{path}: "),
     ):
         data = plain_all(read(path))
-        check_schema(data if isinstance(data, dict) else {})
+        check(data, SCHEMA)
         if data.get("status") in STOPPED:
             # Such a run may have stopped before it knew the rest.
             raise StoppedRunError(

@@ -140,7 +140,7 @@ def _checked(path: Path, data: Any) -> dict[str, Any]:
     if not version:
         raise MalformedReportError(f"{path}: expected ReFrame's report, found no data_version")
     if version.split(".")[0] != DATA_VERSION:
-        what = f"report data version {version!r} is unknown, this reads {DATA_VERSION}.x"
+        what = f"report of another ReFrame (data version {version!r}, this reads {DATA_VERSION}.x)"
         raise MalformedReportError(f"{path}: {what}")
     if wrong := schemas.problem(data, SCHEMA):
         raise MalformedReportError(f"{path}: {wrong}")
@@ -349,8 +349,8 @@ def database_reports(path: Path) -> Iterator[dict[str, Any]]:
             version = connection.execute("SELECT schema_version FROM metadata").fetchone()
             if version is None or str(version[0]).split(".")[0] != DATABASE_VERSION:
                 found = version[0] if version else "none"
-                what = f"database schema {found!r} is unknown, this reads {DATABASE_VERSION}.x"
-                raise MalformedReportError(f"{path}: {what}")
+                what = f"(schema {found!r}, this reads {DATABASE_VERSION}.x)"
+                raise MalformedReportError(f"{path}: database of another ReFrame {what}")
             query = "SELECT json_blob FROM sessions ORDER BY session_start_unix"
             for (blob,) in connection.execute(query):
                 yield json_file.parse(blob, "report of ReFrame")

@@ -64,10 +64,9 @@ def remove(store: Path, name: str) -> None:
 
 
 def _read(path: Path) -> Baseline:
-    with reraised((json_file.Unreadable, ValueError), StoreError, f"{path}: expected a baseline: "):
+    with reraised((json_file.Unreadable, ValueError), StoreError, f"{path}: "):
         data = plain_all(json_file.read(path, "baseline"))
-        if isinstance(data, dict) and data.get("schema") != SCHEMA:
-            raise ValueError(f"schema {data.get('schema')!r}, expected {SCHEMA!r}")
+        schemas.check(data, SCHEMA)
         if wrong := schemas.problem(data, SCHEMA_FILE):
             raise ValueError(wrong)
         words = {key: data[key] for key in ("since", "who", "when", "why")}

@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from iogauge.common import json_file
+from iogauge.common import json_file, schemas
 from iogauge.common.files import write_whole
 
 from ..errors import NothingFoundError, StoreError, UsageError, reraised
@@ -120,11 +120,8 @@ def check(store: Path) -> None:
     if not mark.exists():
         how = "make one with: iogauge store add"
         raise StoreError(f"{store}: expected a store, found no {MARK}; {how}")
-    unusable = (json_file.Unreadable, AttributeError)
-    with reraised(unusable, StoreError, f"{mark}: expected the store's version: "):
-        found = json_file.read(mark).get("schema")
-    if found != VERSION:
-        raise StoreError(f"{mark}: schema {found!r} is unknown, this reads {VERSION!r}")
+    with reraised((json_file.Unreadable, ValueError), StoreError, f"{mark}: "):
+        schemas.check(json_file.read(mark), VERSION)
 
 
 def connect(

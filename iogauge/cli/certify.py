@@ -112,5 +112,5 @@ def load(path: Path) -> certificate.Certificate:
     options.need(path, "the runs of `iogauge certify`, or a certificate that it kept")
     if path.is_dir():
         return certificate.judge(path)
-    with reraised(json_file.Unreadable, NothingFoundError, f"{path}: "):
+    with reraised((json_file.Unreadable, ValueError), NothingFoundError, f"{path}: "):
         return certificate.parse(json_file.read(path, "certificate"))

@@ -38,19 +38,8 @@ class BadDocument(Exception):
         super().__init__(plain(text))
 
 
-class UnknownSchema(Exception):
-    """The document names another schema, or none; the text has both names."""
-
-
 def read(path: Path) -> Any:
     return json_file.read(path, WHAT)
-
-
-def check_schema(document: Mapping[str, Any]) -> None:
-    """Raises UnknownSchema unless it is the schema of this version."""
-    found = document.get("schema")
-    if found != SCHEMA:
-        raise UnknownSchema(f"schema {reprlib.repr(found)} is unknown, this reads {SCHEMA!r}")
 
 
 def first_mismatch(verification: Mapping[str, Any]) -> str | None:
@@ -82,7 +71,7 @@ def load(path: Path) -> dict[str, Any]:
         text = json_file.text(path, WHAT)
         _check_text(text)
         document: dict[str, Any] = json_file.reread(text)
-    except (json_file.Unreadable, UnknownSchema) as problem:
+    except (json_file.Unreadable, schemas.UnknownSchema) as problem:
         raise BadDocument(f": {one_line(str(problem))}") from problem
     return document
 
@@ -93,7 +82,7 @@ def _check_text(text: str) -> None:
     document = json_file.parse(text, WHAT)
     if not isinstance(document, dict):
         raise BadDocument(": expected a JSON object")
-    check_schema(document)
+    schemas.check(document, SCHEMA)
     check_whole(document)
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import reprlib
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +16,23 @@ from .text import one_line
 # imported on first use: reading without validation does not need it
 if TYPE_CHECKING:
     from jsonschema import ValidationError
+
+
+class UnknownSchema(ValueError):
+    """Of a newer version, or no such file of iogauge; the text follows the file's name."""
+
+
+def check(data: Any, known: str, key: str = "schema") -> None:
+    """Raises UnknownSchema unless the schema of `data` is `known`, or an older version of it."""
+    found = data.get(key) if isinstance(data, dict) else None
+    name, _, newest = known.partition("/")
+    version = re.fullmatch(rf"{re.escape(name)}/([1-9]\d{{0,8}})", str(found))
+    kind = f"{name.removeprefix('iogauge.')} file of"
+    schema = f"(schema {reprlib.repr(found)}, this reads {known!r})"
+    if not version:
+        raise UnknownSchema(f"no {kind} iogauge {schema}")
+    if int(version[1]) > int(newest):
+        raise UnknownSchema(f"{kind} a newer iogauge {schema}: use that version or a newer one")
 
 
 def problem(data: Any, schema: Path) -> str:

@@ -104,7 +104,7 @@ MISTAKES = {
     "no YAML": ("published.yaml", "    columns: [fs, value]", "    columns: [fs, value", ""),
     "other version": (
         "published.yaml", "iogauge.published/1", "iogauge.published/2",
-        "'iogauge.published/1' was expected",
+        "published file of a newer iogauge",
     ),
 }  # fmt: skip
 

@@ -145,7 +145,7 @@ def test_bad_data_exits_with_3_and_one_line(recorded: Recorded) -> None:
     empty = recorded.folder / "empty"
     empty.mkdir()
     for arguments, said in (
-        ((recorded.report,), f"{name}: schema 'iogauge.result/9' is unknown"),
+        ((recorded.report,), f"{name}: result file of a newer iogauge"),
         (("--output", empty), f"{empty}/reports: expected the report of a session"),
         ((name,), f"{name}: expected ReFrame's report"),
     ):

@@ -202,11 +202,11 @@ BAD: dict[str, tuple[Callable[[Recorded], object], str]] = {
     "empty session": (lambda s: s.edit(lambda d: d.update(runs=[])), "found an empty session"),
     "other report version": (
         lambda s: s.edit(lambda d: d["session_info"].update(data_version="9.0")),
-        "report data version '9.0' is unknown",
+        "report of another ReFrame (data version '9.0', this reads 4.x)",
     ),
     "two schema versions": (
         _document(schema="iogauge.result/2"),
-        "schema 'iogauge.result/2' is unknown, this reads 'iogauge.result/1'",
+        "result file of a newer iogauge (schema 'iogauge.result/2', this reads 'iogauge.result/1')",
     ),
     "NaN": (_nan, "NaN: expected a number of JSON"),
     "zero": (_zero, "samples/1/read/bandwidth: 0 is less than"),
@@ -258,7 +258,7 @@ def test_a_database_of_another_version_is_refused(recorded: Recorded, tmp_path: 
     path = database(tmp_path / "results.db", [recorded], "7.0")
     done = run_analysis("store", "add", path, "--store", tmp_path / "store")
     assert done.returncode == 3
-    assert "database schema '7.0' is unknown" in done.stderr
+    assert "database of another ReFrame (schema '7.0', this reads 1.x)" in done.stderr
     assert not (tmp_path / "store").exists()
 
 
@@ -308,7 +308,7 @@ def test_a_store_of_another_version_is_refused_by_name(recorded: Recorded, tmp_p
     for command in (("store", "add", recorded.report), ("compare", "last~1", "last")):
         done = run_analysis(*command, "--store", folder)
         assert done.returncode == 3
-        assert "schema 'iogauge.store/7' is unknown, this reads 'iogauge.store/1'" in done.stderr
+        assert "store file of a newer iogauge (schema 'iogauge.store/7', this" in done.stderr
 
 
 def test_a_session_stored_before_a_column_came_is_read(recorded: Recorded, tmp_path: Path) -> None:
