@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from iogauge.common.text import counted, percent
+from iogauge.common.text import counted, duration, percent
 
 from ..checks.arithmetic import clients
 from ..errors import AnalysisError, NothingFoundError
@@ -220,7 +220,7 @@ def _slow_calls(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
         p50, p99, seconds = map(statistics.median, by_name)
         if calls >= 100 and p99 >= RARE * p50 and calls / 100 * p99 >= LEAST * seconds:
             share = (seconds - calls * p50) * len(found) / one.seconds
-            says = f"one call in 100 took {p99:.3g} s or more; the median call took {p50:.3g} s"
+            says = f"one call in 100 took {duration(p99)} or more; the median call {duration(p50)}"
             yield one.cause("slow calls", share, "", says)
 
 
@@ -267,7 +267,7 @@ def _straggler(one: Facts, _: Sequence[str]) -> Iterator[Cause]:
             layer = max(layers, key=lambda by: one.slowest[by][0] / one.mean[by], default="")
             asked = [f"; {each}" for each in one.questions if moves and each.kind == "process"]
             says = f"the slowest process spent {most / mean:.1f} times the mean in {name} "
-            says += f"({most:.3g} s to {mean:.3g} s); the others wait{''.join(asked)}"
+            says += f"({duration(most)} to {duration(mean)}); the others wait{''.join(asked)}"
             cause = one.cause("straggler", (most - mean) / one.seconds, layer, says)
             process = one.rank(layer) if layer or not moves else slowest["process"]
             yield replace(cause, phase=name, calls="", process=process)

@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from iogauge.common.text import three
+from iogauge.common.text import duration, three
 
 from ..columns import columns
 from ..statistics.interval import LEVEL, Interval, of_pairs, pairs_for
@@ -99,8 +99,9 @@ def answer(
     lines = []
     if took:
         median = statistics.median(took)
-        own = f"{program:.4g} s" if program else "unknown"
-        lines = [f"{LOGGED}: {median:.4g} s to {PRESENT[way]}, verified; the program itself: {own}"]
+        own = duration(program) if program else "unknown"
+        said = f"{LOGGED}: {duration(median)} to {PRESENT[way]}, verified"
+        lines = [f"{said}; the program itself: {own}"]
         if unlike := beside_program(median, program):
             lines.append(f"{unlike}: the ranges are wider by that")
     count = len(decided)

@@ -4,6 +4,7 @@
 from pathlib import Path
 
 from iogauge.common.files import write_whole
+from iogauge.common.text import duration
 
 from ..replay import check, trace
 from ..replay.check import Comparison
@@ -66,7 +67,7 @@ def _phases(found: Comparison) -> list[dict[str, object]]:
             "name": name,
             "calls": calls,
             "bytes": moved,
-            "seconds": [(f"{s:.3g}", f"{s * part:.0f}") for s in (log, replay)],
+            "seconds": [(duration(s), f"{s * part:.0f}") for s in (log, replay)],
             "ratio": f"{replay / log:.2f}" if log > 0 else "-",
         }
         for name, calls, moved, log, replay, part in rows

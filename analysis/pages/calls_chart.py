@@ -12,7 +12,7 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from iogauge.common.text import three
+from iogauge.common.text import duration, three
 
 from ..darshan.log import Log
 from ..ledger import calls
@@ -28,6 +28,8 @@ SHADES = [
     f"color-mix(in srgb, var(--heat) {part}%, var(--paper))" for part in (20, 40, 60, 80, 100)
 ]
 TIMES = (1.25, 2, 4, 10)  # where shades begin, relative to the median process
+# As text.duration: "10m" becomes "10 ms".
+DURATION = "replace(format(datum.value, '~s'), regexp('([^0-9]?)$'), ' $1s')"
 Legend = list[tuple[str, str]]  # name, colour
 Drawn = tuple[Picture, Legend]
 Cell = tuple[int, int, int, float]  # process, from and to as parts of GRID, value
@@ -44,17 +46,17 @@ def percentiles(found: Singly) -> Panels | None:
         ),
     )
     y = alt.Y(
-        "ms:Q",
-        title="ms at most",
+        "seconds:Q",
+        title="at most",
         scale=alt.Scale(type="log"),
-        axis=alt.Axis(tickCount=5, format="~g", minExtent=28),
+        axis=alt.Axis(tickCount=5, labelExpr=DURATION, minExtent=28),
     )
     scale = alt.Scale(domain=list(COLOURS), range=list(COLOURS.values()))
     colour = alt.Color("call:N", title=None, scale=scale)
     panels = []
     for layer in dict.fromkeys(layer for layer, _ in found.calls):
         rows = [
-            {"nines": nines, "ms": 1e3 * max(took, 1e-9), "call": way}
+            {"nines": nines, "seconds": max(took, 1e-9), "call": way}
             for way in DIRECTIONS
             for nines, took in _curve(found.of(layer, way)["seconds"])
         ]
@@ -106,8 +108,8 @@ def heat(log: Log) -> Drawn | None:
     bins, most = max(i for _, i, _ in moved) + 1, max(mib for *_, mib in moved)
     cells = [(rank, i * GRID // bins, (i + 1) * GRID // bins, mib) for rank, i, mib in moved]
     edges = [most * (i + 1) / len(SHADES) for i in range(len(SHADES))]
-    x = access_chart.ticks(bins * known.bin_seconds, "s")
-    text = f"POSIX bytes of each process in intervals of {known.bin_seconds:.3g} s"
+    x = access_chart.times(bins * known.bin_seconds)
+    text = f"POSIX bytes of each process in intervals of {duration(known.bin_seconds)}"
     text += "; not drawn: " * (len(log.heat) > 1) + ", ".join({*log.heat} - {"POSIX"})
     names = [f"up to {edge:.3g} MiB" for edge in edges]
     return _shaded("Processes and time", text, x, cells, edges[:-1], names)
@@ -165,13 +167,13 @@ def throughput(flows: Sequence[calls.Flow]) -> Drawn | None:
         )
         paths.append(Path(COLOURS[flow.direction], d, title))
     y = [(100 - at, label) for at, label in access_chart.ticks(top, "")]
-    text = f"Throughput of all processes in intervals of {flows[0].seconds:.3g} s"
+    text = f"Throughput of all processes in intervals of {duration(flows[0].seconds)}"
     picture = Picture(
         "Throughput over time",
         text,
         "MiB/s",
         HEIGHT,
-        access_chart.ticks(bins * flows[0].seconds, "s"),
+        access_chart.times(bins * flows[0].seconds),
         y,
         [paths],
     )

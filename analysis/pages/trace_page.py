@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from iogauge.common.files import write_whole
 from iogauge.common.run_folder import DOCUMENT, JOB_SCRIPT
+from iogauge.common.text import duration
 
 from ..darshan.log import Log
 from ..darshan.others import Others
@@ -121,6 +122,7 @@ def _page(
     return load_template(TEMPLATE).render(
         title=title,
         log=log,
+        took=duration(log.seconds),
         parts=[(title, map(grid.filled, of), said) for title, of, said in parts],
         judgement=judgement,
         links=links,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from iogauge.common.text import counted, three
+from iogauge.common.text import counted, duration, three
 
 from ..darshan.log import Log
 from ..judge import slow
@@ -33,16 +33,16 @@ SIDE = (
     "processes",
     "commonest sizes, read or written",
 )
-PHASE = ("phase", "seconds", "layer", "written", "calls", "read", "calls")
+PHASE = ("phase", "time", "layer", "written", "calls", "read", "calls")
 HINT = ("hint", "asked", "effective")
 LAYER = (
     "layer",
     "files",
     "MiB read",
     "MiB written",
-    "s reading",
-    "s writing",
-    "s opening, closing, ...",
+    "reading",
+    "writing",
+    "opening, closing, ...",
     "processes",
     "the slowest",
 )
@@ -50,7 +50,7 @@ CALLS = (
     "phase",
     "call",
     "calls",
-    "p50 ms",
+    "p50",
     "p90",
     "p99",
     "p99.9",
@@ -66,18 +66,14 @@ DATA_SET = (
     "MiB read",
     "MiB written",
     "calls",
-    "s",
+    "time",
     "commonest sizes",
 )
 SHOWN = 12  # data sets
 EXPLAINED = (
-    "Seconds are summed over all processes, in calls of that layer; they include the layers "
-    "below it"
+    "Times are summed over all processes, in calls of that layer; they include the layers below it"
 )
-PERCENTILES = (
-    "Percentiles are in milliseconds; the process is the one that spent the most time in these "
-    "calls"
-)
+PERCENTILES = "The process is the one that spent the most time in these calls"
 NO_OSTS = (
     "Which OST is slow is not known: no two of them have separate files that moved as much in as "
     "many POSIX calls"
@@ -141,19 +137,19 @@ def of_calls(singly: Singly, log: Log) -> Iterator[Part]:
             one["phase"],
             one["call"],
             f"{one['calls']:,}",
-            *(_ms(one[q]) for q in calls.QUANTILES),
+            *(duration(one[q]) for q in calls.QUANTILES),
             str(worst["process"]),
-            _ms(worst["p50"]),
-            _ms(worst["p99"]),
+            duration(worst["p50"]),
+            duration(worst["p99"]),
         )
         for one, worst in calls.by_phase(singly)
     ]
     flows = [
-        "{}: median {} MiB/s ({} to {}) over {} active intervals of {:.3g} s".format(
+        "{}: median {} MiB/s ({} to {}) over {} active intervals of {}".format(
             flow.direction,
             *(three(of(flow.rates) / MIB) for of in (statistics.median, min, max)),
             len(flow.rates),
-            flow.seconds,
+            duration(flow.seconds),
         )
         for flow in calls.flows(singly, log)
     ]
@@ -185,7 +181,7 @@ def of_log(log: Log, singly: Singly) -> list[Part]:
 
 def show(title: str, log: Log, parts: Sequence[Part], judgement: Judgement | None = None) -> None:
     console = screen.console(WIDTH)
-    console.print(shown(f"{title}; recorded by {log.recorder}, {log.seconds:.4g} s"))
+    console.print(shown(f"{title}; recorded by {log.recorder}, {duration(log.seconds)}"))
     if judgement:
         console.print(shown(str(judgement), STYLES.get(judgement.verdict, "yellow")))
     for part in parts:
@@ -218,10 +214,6 @@ def _side_rows(side: Side) -> list[tuple[str, ...]]:
     return lines
 
 
-def _ms(seconds: float) -> str:
-    return f"{1e3 * seconds:,.3g}"
-
-
 def _data_set(one: dict[str, Any]) -> tuple[str, ...]:
     where = f"{Path(one['file']).name}:{one['name']}"
     return (
@@ -231,7 +223,7 @@ def _data_set(one: dict[str, Any]) -> tuple[str, ...]:
         f"{one['read'] / MIB:,.4g}",
         f"{one['written'] / MIB:,.4g}",
         f"{one['calls']:,}{' collective' * one['collective']}",
-        f"{one['seconds']:.4g}",
+        duration(one["seconds"]),
         _sizes(one["sizes"]),
     )
 
@@ -247,7 +239,7 @@ def _share(value: int, side: Side) -> str:
 def _phase_rows(ledger: Ledger) -> list[tuple[str, ...]]:
     lines: list[tuple[str, ...]] = []
     for phase in ledger.phases:
-        named = (phase.title, f"{phase.seconds:.4f}" if phase.direction else "")
+        named = (phase.title, duration(phase.seconds) if phase.direction else "")
         lines += [
             (
                 *(named if i == 0 else ("", "")),
@@ -284,7 +276,7 @@ def _layer_row(layer: seconds.Layer) -> tuple[str, ...]:
         f"{layer.files:,}",
         f"{layer.read / MIB:,.4g}",
         f"{layer.written / MIB:,.4g}",
-        *(f"{seconds:.4g}" for seconds in (layer.reading, layer.writing, layer.other)),
+        *map(duration, (layer.reading, layer.writing, layer.other)),
         str(len(layer.ranks)) if layer.ranks else "?",
         _slowest(layer),
     )
@@ -295,9 +287,9 @@ def _slowest(layer: seconds.Layer) -> str:
     if one and (own is None or own[1] < one.slowest[1]):
         (slow, most), (fast, least) = one.slowest, one.fastest
         return (
-            f"process {slow}: {most:.4g} s in {Path(one.path).name}, of which the log has one "
-            f"record of all (the fastest, process {fast}: {least:.4g} s)"
+            f"process {slow}: {duration(most)} in {Path(one.path).name}, of which the log has one "
+            f"record of all (the fastest, process {fast}: {duration(least)})"
         )
     if own:
-        return f"process {own[0]}: {own[1]:.4g} s"
+        return f"process {own[0]}: {duration(own[1])}"
     return "not in this log: it holds one record of all processes, which names none"

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.padding import Padding
 
-from iogauge.common.text import percent, three
+from iogauge.common.text import duration, percent, three
 
 from ..judge.bottleneck import LEAST, Cause, Facts
 from ..judge.remedies import Run, remedy
@@ -62,10 +62,10 @@ def heading(one: Facts) -> str:
 
 def single_calls(one: Facts) -> str:
     """Medians over the repeats, and the slowest of all."""
-    ms = {name: 1e3 * statistics.median(each[name] for each in one.latencies) for name in QUANTILES}
-    ms["max"] = 1e3 * max(each["max"] for each in one.latencies)
-    of = ", ".join(f"{name.replace('p999', 'p99.9')} {value:.3g}" for name, value in ms.items())
-    return f"single calls, ms: {of}"
+    took = {name: statistics.median(each[name] for each in one.latencies) for name in QUANTILES}
+    took["max"] = max(each["max"] for each in one.latencies)
+    of = (f"{name.replace('p999', 'p99.9')} {duration(value)}" for name, value in took.items())
+    return f"single calls: {', '.join(of)}"
 
 
 def located(cause: Cause) -> str:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from iogauge.common.text import duration
+
 from . import turns
 from .extents import union
 from .trace import READ, WRITE, Trace
@@ -68,9 +70,9 @@ class Phases:
             said.append(
                 f"inferred: {len(paused)} of {len(self)} phases begin after pauses of all "
                 f"processes of {gap:g} s or more ({gap * BETWEEN_DIRECTIONS:g} s between writing "
-                f"and reading); the shortest has {paused.min():.4g} s, and is "
+                f"and reading); the shortest has {duration(paused.min())}, and is "
                 f"{paused.min() / self.within:.3g} times the longest inside a phase, of "
-                f"{self.within:.4g} s at most"
+                f"{duration(self.within)} at most"
             )
         return said
 

@@ -12,6 +12,7 @@ from statistics import median
 from typing import Literal, NamedTuple
 
 from iogauge.common import tables
+from iogauge.common.text import duration
 
 from ..statistics.spread import Spread
 from .model import CEILINGS, DIRECTIONS, Ceiling, Direction, Run
@@ -212,7 +213,7 @@ def beside(run: Run, ceiling: Ceiling, direction: Direction) -> float | None:
 
 def too_short(seconds: float) -> str:
     """Why a repeat is too short for advice; empty if it is not."""
-    text = f"a repeat took {1000 * seconds:.2g} ms, too short for advice"
+    text = f"a repeat took {duration(seconds)}, too short for advice"
     return text if seconds < SHORT else ""
 
 

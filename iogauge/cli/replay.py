@@ -22,7 +22,7 @@ from iogauge.analysis.replay.trace import POSIX, READ, WRITE, CannotReplayError,
 from iogauge.common import paths
 from iogauge.common.files import write_whole
 from iogauge.common.progress import Bar
-from iogauge.common.text import plain
+from iogauge.common.text import duration, plain
 from iogauge.measure import kernels
 from iogauge.measure import replay as measured
 from iogauge.measure.iokernel import Stack
@@ -156,7 +156,7 @@ def _as_it_was(
             raise UsageError(replay.why)
         return None, None
     seconds = ", ".join(
-        f"{measured.seconds(document, way):.4g} s {word}"
+        f"{duration(measured.seconds(document, way))} {word}"
         for way, word in (("write", "writing"), ("read", "reading"))
         if document["samples"][0].get(way)
     )
@@ -172,8 +172,8 @@ def _as_it_was(
         if document["samples"][0].get(word) and own_seconds:
             took = measured.seconds(document, word)
             found.said.append(
-                f"time to {faster_alternative.PRESENT[word]}: {own_seconds:.4g} s by the program, "
-                f"{took:.4g} s by this replay"
+                f"time to {faster_alternative.PRESENT[word]}: {duration(own_seconds)} by the "
+                f"program, {duration(took)} by this replay"
             )
             found.said.extend(filter(None, [faster_alternative.beside_program(took, own_seconds)]))
     replay_steps.show(found)

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from iogauge.analysis.judge.advice import default_of, fastest, rank, settings
 from iogauge.analysis.judge.samples import Job, speedup
 from iogauge.cli.advise import write_files
+from iogauge.common.text import three
 from tests import analysis_made as made
 from tests.analysis_recorded import DATA, run_analysis, s3d
 
@@ -48,7 +49,7 @@ def test_in_words(tmp_path: Path) -> None:
     assert (
         "ram, smoke, 2 processes: posix on openmpi, no hints: 300 MiB/s, "
         "3.00 times as fast as mpiio:collective on the same stack (3.00 to 3.00); "
-        f"a repeat took {took:.2g} ms, too short for advice\n"
+        f"a repeat took {three(took)} ms, too short for advice\n"
         "  a file per process: posix on openmpi\n"
         "  one shared file: mpiio:collective on openmpi, taking 3.00 times as long as a file per "
         "process (3.00 to 3.00)\n"
@@ -139,7 +140,7 @@ def test_files_of_the_fastest_one_with_hints(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("shortest", "lacks", "said"), [
-    (0.2, "", ""), (0.02, "", "# a repeat took 20 ms, too short"),
+    (0.2, "", ""), (0.02, "", "# a repeat took 20.0 ms, too short"),
     (0.2, "1 pair; 6 needed", "# not decided yet whether it is faster: 1 pair; 6 needed\n"),
 ])  # fmt: skip
 def test_files_say_what_they_are_not_sure_of(

@@ -52,7 +52,7 @@ def test_who_was_slow_in_a_file_of_all_processes(
     assert posix["shared"] == 10.5
     assert main(["trace", str(log), "--no-summary"]) == EXIT_OK
     said = " ".join(capsys.readouterr().out.split())
-    assert "process 2: 5.5 s in a," in said and "process 0: 1.5 s" in said
+    assert "process 2: 5.50 s in a," in said and "process 0: 1.50 s" in said
 
 
 def test_each_access_says_whose_seconds_they_were(tmp_path: Path) -> None:

@@ -177,7 +177,7 @@ def test_a_reason_has_the_numbers(tmp_path: Path) -> None:
 
     numbers = " jobs, was 880 MiB/s (a file per process), and mpiio:collective reached"
     assert take(0.5).endswith(f"{numbers} 1600")
-    assert take(0.004).endswith("1600; a repeat took 4 ms, too short for advice")
+    assert take(0.004).endswith("1600; a repeat took 4.00 ms, too short for advice")
 
 
 @pytest.fixture(scope="module")

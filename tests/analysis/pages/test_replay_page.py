@@ -13,6 +13,7 @@ from iogauge.analysis.darshan.log import read_log
 from iogauge.analysis.pages import access_chart, beside_page
 from iogauge.analysis.replay import check, phases, trace
 from iogauge.analysis.replay.trace import ACCESS, READ, WRITE, Trace
+from iogauge.common.text import duration
 
 LOG = Path(__file__).parents[2] / "data" / "darshan" / "darshan-mpich-hdf5-dxt" / "trace.darshan"
 
@@ -101,6 +102,45 @@ def test_the_page_says_if_it_is_the_same(tmp_path: Path, size: int, verdict: str
     text = page.read_text()
     assert f"<strong>{verdict}" in text
     assert ("process 0: access 0 is a write of 99 bytes at 0" in text) == (size == 99)
-    assert ("<h2>Seconds of each phase</h2>" in text) == (size == 100)
+    assert ("<h2>Time of each phase</h2>" in text) == (size == 100)
     assert text.count("<figure") == 4
     assert (">2.00</td>" in text) == (size == 100)  # the replay took twice as long
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.0, "0 s"),
+        (3e-8, "0.030 \N{MICRO SIGN}s"),
+        (1.2e-5, "12.0 \N{MICRO SIGN}s"),
+        (0.00123, "1.23 ms"),
+        (0.25, "250 ms"),
+        (1.0, "1.00 s"),
+        (54321.0, "54321 s"),
+    ],
+)
+def test_a_duration_has_three_digits_and_a_unit(seconds: float, said: str) -> None:
+    assert duration(seconds) == said
+
+
+@pytest.mark.parametrize("seconds", [2e-6, 1.2e-5, 6e-4, 3e-3, 0.25, 7.0, 250.0, 40_000.0])
+def test_all_times_of_the_page_are_written_in_one_way(tmp_path: Path, seconds: float) -> None:
+    """In the table three digits with their unit; on the axes round numbers. Never 1.2e-05."""
+    log, replay = traced(seconds, begins=1.0), traced(seconds / 1000)
+    beside_page.write(
+        page := tmp_path / "page.html",
+        check.compare(log, replay, phases.GAP), log, replay, "replay-check a b c",
+    )  # fmt: skip
+    text = re.sub(r' d="[^"]*"|<style.*?</style>|<footer.*', "", page.read_text(), flags=re.S)
+    assert re.findall(r"(?<![\w.#-])[\d.]+e[-+]?\d+", text) == []
+    cells = re.findall(r'<td class="fill"[^>]*>([^<]*)</td>', text)
+    assert len(cells) >= 4
+    for cell in cells:
+        number, unit = cell.split()
+        value = {"s": 1.0, "ms": 1e-3, "\N{MICRO SIGN}s": 1e-6}[unit] * float(number)
+        assert len(number.replace(".", "").lstrip("0")) >= 2
+        assert any(value == pytest.approx(n * one, rel=0.02)
+                   for one in (seconds, seconds / 1000) for n in (1, 2))  # fmt: skip
+    ticks = re.findall(r'<span class="x[^>]*>([\d.]+) ([^<]+)</span>', text)
+    assert ticks and {unit for _, unit in ticks} <= {"s", "ms", "\N{MICRO SIGN}s"}
+    assert all(0.1 <= float(number) < 1000 or seconds > 100 for number, _ in ticks)

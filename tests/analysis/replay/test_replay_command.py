@@ -19,7 +19,7 @@ from iogauge.analysis.judge import faster_alternative
 from iogauge.analysis.judge.faster_alternative import LOGGED, Alternative
 from iogauge.analysis.replay import check, plan, trace
 from iogauge.cli.main import main
-from iogauge.common.text import three
+from iogauge.common.text import duration, three
 from iogauge.measure.iokernel import Stack
 from iogauge.measure.replay import Contest, Others, Runner, flushes, methods
 
@@ -87,12 +87,12 @@ def ran(words: list[str]) -> list[str]:
 def test_the_answer(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*words, "--method", "posix", "--method", "hdf5"]) == 0
     said = capsys.readouterr().out.splitlines()
-    assert "as logged: verified, 3.1 s writing" in said
+    assert "as logged: verified, 3.10 s writing" in said
     planned = plan.make(trace.load(LOG), tmp_path / "s")
     program = check.program_seconds(planned, trace.WRITE)
     assert 0 < program < 0.8 * 3.1
     assert said[-5:] == [
-        f"as logged: 3.1 s to write your dump, verified; the program itself: {program:.4g} s",
+        f"as logged: 3.10 s to write your dump, verified; the program itself: {duration(program)}",
         f"the replay took {3.1 / program:.1f} times as long as the program in its calls: the "
         "ranges are wider by that",
         "none of the other methods (2) would have written your dump significantly faster",
@@ -224,7 +224,7 @@ def test_the_round_that_chooses_does_not_count() -> None:
     found = contest(took)
     assert [other.name for other in found[1]] == ["lucky", "fast", "third"]
     lines = faster_alternative.answer(*found)
-    assert lines[0] == "as logged: 1 s to write your dump, verified; the program itself: unknown"
+    assert lines[0] == "as logged: 1.00 s to write your dump, verified; the program itself: unknown"
     assert lines[1].startswith("fast would have written your dump 2.00 times as fast (1.")
     assert any(line.startswith("lucky: no difference") for line in lines)
     assert lines[-1] == "tried in one round, not among the fastest, verified: slow"
