@@ -30,6 +30,7 @@ SHADES = [
 TIMES = (1.25, 2, 4, 10)  # where shades begin, relative to the median process
 # As text.duration: "10m" becomes "10 ms".
 DURATION = "replace(format(datum.value, '~s'), regexp('([^0-9]?)$'), ' $1s')"
+DECADES = [10.0**n for n in range(-9, 6)]
 Legend = list[tuple[str, str]]  # name, colour
 Drawn = tuple[Picture, Legend]
 Cell = tuple[int, int, int, float]  # process, from and to as parts of GRID, value
@@ -49,7 +50,7 @@ def percentiles(found: Singly) -> Panels | None:
         "seconds:Q",
         title="at most",
         scale=alt.Scale(type="log"),
-        axis=alt.Axis(tickCount=5, labelExpr=DURATION, minExtent=28),
+        axis=alt.Axis(values=DECADES, labelExpr=DURATION, minExtent=28),
     )
     scale = alt.Scale(domain=list(COLOURS), range=list(COLOURS.values()))
     colour = alt.Color("call:N", title=None, scale=scale)

@@ -20,7 +20,9 @@ TEMPLATE = "compare.html.j2"
 BAD = ("failed", "missing", "slower")
 COLOURS = {"slower": "var(--bad)", "faster": "var(--good)"}
 LEAST = 1.25  # least factor that the axis spans in each direction
-MOST = 16  # largest factor; points beyond are drawn at the end
+MOST = 16  # largest factor; what is beyond is an arrow at the end
+BEYOND = 1.0001
+ENDS = ("ratio", "low", "high")
 CASE = columns("compared_case")
 Row = dict[str, Any]
 
@@ -52,17 +54,14 @@ def write(path: Path, rows: Sequence[Row], title: str, words: dict[str, str], ro
 
 def _far(rows: Sequence[Row]) -> float:
     """The factor at the ends of the axis."""
-    ends = ("ratio", "low", "high")
-    values = [float(row[name]) for row in rows for name in ends if row.get(name)]
+    values = [float(row[name]) for row in rows for name in ENDS if row.get(name)]
     return min(max([LEAST, *(max(value, 1 / value) for value in values)]), MOST)
 
 
 def _shown(row: Row, same: Sequence[str], far: float, root: Path, folder: Path) -> Row:
-    def place(value: float | None) -> float | None:
-        if not value:
-            return None
-        return round(min(max(50 + 50 * math.log(value) / math.log(far), 0), 100), 2)
-
+    # 1: at the axis's right end, -1: at its left end.
+    places = {name: math.log(row[name]) / math.log(far) for name in ENDS if row[name]}
+    shown = {name: round(50 + 50 * min(max(at, -1), 1), 2) for name, at in places.items()}
     names = [name for name in CASE if name not in same]
     case = " ".join(str(row[name]) for name in names if row.get(name) not in (None, ""))
     sure = "" if row["low"] is None else f"{three(row['low'])} to {three(row['high'])}"
@@ -76,9 +75,11 @@ def _shown(row: Row, same: Sequence[str], far: float, root: Path, folder: Path) 
         "case": case or str(row["quantity"]),
         "ratio": text,
         "sure": sure,
-        "at": place(row["ratio"]),
-        "low": place(row["low"]),
-        "high": place(row["high"]),
+        "at": shown.get("ratio"),
+        "low": shown.get("low"),
+        "high": shown.get("high"),
+        "inside": abs(places.get("ratio", 0)) < BEYOND,
+        "beyond": [e for e in (-1, 1) if any(e * at >= BEYOND for at in places.values())],
         "colour": COLOURS.get(verdict, "var(--muted)"),
         "speeds": speeds,
         "unit": row["unit"],
