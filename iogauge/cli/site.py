@@ -32,7 +32,8 @@ def run_new(args: argparse.Namespace) -> int:
     if not re.fullmatch(r"[a-z][a-z0-9_]*", args.name):
         raise UsageError(f"{args.name!r}: expected a lower-case letter, then a-z 0-9 _")
     if args.output and args.output.suffix != ".py":  # --site would take it for a name
-        raise UsageError(f"--output {args.output}: expected a name that ends with .py")
+        right = f"use {args.output.with_suffix('.py')}: ReFrame needs a name that ends with .py"
+        raise UsageError(f"--output {args.output}: {right}")
     own = ROOT / "site_configs" if is_checkout() else Path()
     path = args.output or own / f"{args.name}.py"
     if path.is_file():

@@ -55,9 +55,10 @@ def test_the_commands_of_a_new_site_can_be_typed(
     assert main(["site", "new", "dawn", "--output", str(path)]) == 0
     check, _ = (line for line in capsys.readouterr().out.splitlines() if "iogauge" in line)
     assert main(shlex.split(check)[1:]) == 0
-    wrong = str(path.with_suffix(""))  # --site would take it for a site's name
-    assert main(["site", "new", "dawn", "--output", wrong]) == 2
-    assert "ends with .py" in capsys.readouterr().err and not Path(wrong).exists()
+    for wrong in map(path.with_suffix, ("", ".yaml")):  # --site would take it for a site's name
+        assert main(["site", "new", "dawn", "--output", str(wrong)]) == 2
+        said = f"--output {wrong}: use {path}: ReFrame needs a name that ends with .py"
+        assert said in capsys.readouterr().err and not wrong.exists()
 
 
 def test_a_build_of_what_is_not_installed_begins_nothing(tmp_path: Path, capsys: Capture) -> None:
