@@ -14,6 +14,7 @@ from .page import load_template
 
 TEMPLATE = "beside.html.j2"
 SUMS = ("", "calls, log", "replay", "bytes, log", "replay")
+PHASES = ("phase", "calls", "bytes", "log", "replay", "replay / log")
 
 
 def write(page: Path, found: Comparison, log: Trace, replay: Trace, command: str) -> None:
@@ -24,8 +25,9 @@ def write(page: Path, found: Comparison, log: Trace, replay: Trace, command: str
         found=found,
         verdict=_verdict(found),
         wrong=found.wrong[: check.SHOWN],
-        sums=grid.Texts("", SUMS, _sums(found), (0,)),
-        phases=_phases(found),
+        sums=sums(found),
+        phases=phases(found),
+        full=max((max(phase.log, phase.replay) for phase in found.phases), default=0) or 1,
         left_out=len(found.phases) - len(found.shown),
         heads=[
             (name, str(one.path), one.log.recorder)
@@ -39,13 +41,13 @@ def write(page: Path, found: Comparison, log: Trace, replay: Trace, command: str
     write_whole(page, text)
 
 
-def _sums(found: Comparison) -> list[tuple[str, ...]]:
+def sums(found: Comparison) -> grid.Texts:
     rows = []
     for word, way in (("read", trace.READ), ("written", trace.WRITE)):
         log, replay = found.log[way], found.replay[way]
         numbers = (log.calls, replay.calls, log.bytes, replay.bytes)
         rows.append((word, *(f"{number:,}" for number in numbers)))
-    return rows
+    return grid.Texts("", SUMS, rows, (0,))
 
 
 def _verdict(found: Comparison) -> str:
@@ -54,21 +56,18 @@ def _verdict(found: Comparison) -> str:
     return f"the same: calls, bytes, sizes, offsets and order of all {found.processes} processes"
 
 
-def _phases(found: Comparison) -> list[dict[str, object]]:
-    """Rows of the table of seconds. `fill`: percent of the longest, for the bar."""
-    most = max((max(phase.log, phase.replay) for phase in found.phases), default=0) or 1
-    rows = [(str(p.number), p.calls, p.bytes, p.log, p.replay, 100 / most) for p in found.shown]
-    if found.phases:
-        sums = found.log.values()
-        calls, moved = sum(one.calls for one in sums), sum(one.bytes for one in sums)
-        rows.append(("all", calls, moved, found.log_seconds, found.replay_seconds, 0))
-    return [
-        {
-            "name": name,
-            "calls": calls,
-            "bytes": moved,
-            "seconds": [(duration(s), f"{s * part:.0f}") for s in (log, replay)],
-            "ratio": f"{replay / log:.2f}" if log > 0 else "-",
-        }
-        for name, calls, moved, log, replay, part in rows
+def phases(found: Comparison) -> grid.Texts:
+    """Time of the slowest process in calls that move data; at the end, of all phases."""
+    both = found.log.values()
+    calls, moved = sum(one.calls for one in both), sum(one.bytes for one in both)
+    rows = [(str(p.number), p.calls, p.bytes, p.log, p.replay) for p in found.shown]
+    rows.append(("all", calls, moved, found.log_seconds, found.replay_seconds))
+    texts = [
+        (name, f"{calls:,}", f"{moved:,}", *map(duration, took), _ratio(*took))
+        for name, calls, moved, *took in rows
     ]
+    return grid.Texts("", PHASES, texts, (0,))
+
+
+def _ratio(log: float, replay: float) -> str:
+    return f"{replay / log:.2f}" if log > 0 else "-"

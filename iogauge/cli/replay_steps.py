@@ -10,7 +10,7 @@ from typing import Any
 
 from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK
 from iogauge.analysis.file_import import document, files, maps
-from iogauge.analysis.pages import beside_page
+from iogauge.analysis.pages import beside_page, grid, screen
 from iogauge.analysis.replay import check, phases, plan, schedule, trace, what_if
 from iogauge.analysis.replay.check import Comparison
 from iogauge.analysis.replay.trace import Trace
@@ -103,28 +103,15 @@ def write_page(
 
 
 def show(found: Comparison) -> None:
-    print(f"{'':8} {'calls':>12} {'replay':>12} {'bytes':>16} {'replay':>16}")
-    for word, way in (("read", trace.READ), ("written", trace.WRITE)):
-        a, b = found.log[way], found.replay[way]
-        print(f"{word:8} {a.calls:12} {b.calls:12} {a.bytes:16} {b.bytes:16}")
+    console = screen.console()
+    console.print(grid.of_texts(beside_page.sums(found)))
     print(f"sizes, offsets and order: exact for {found.exact} of {found.processes} processes")
     for line in (*found.said, *found.wrong[: check.SHOWN]):
         print(f"  {plain(line)}")
     if len(found.wrong) > check.SHOWN:
         print(f"  and {len(found.wrong) - check.SHOWN} more")
-    if not found.phases:
-        return
-    print(f"{'phase':>8} {'calls':>12} {'bytes':>16} {'log s':>12} {'replay s':>12} {'ratio':>8}")
-    for phase in found.shown:
-        _row(str(phase.number), phase.calls, phase.bytes, phase.log, phase.replay)
-    calls = sum(sums.calls for sums in found.log.values())
-    moved = sum(sums.bytes for sums in found.log.values())
-    _row("all", calls, moved, found.log_seconds, found.replay_seconds)
-
-
-def _row(name: str, calls: int, moved: int, log: float, replay: float) -> None:
-    ratio = f"{replay / log:8.2f}" if log > 0 else f"{'-':>8}"
-    print(f"{name:>8} {calls:12} {moved:16} {log:12.6f} {replay:12.6f} {ratio}")
+    if found.phases:
+        console.print(grid.of_texts(beside_page.phases(found)))
 
 
 def add_like(parser: argparse.ArgumentParser) -> None:
