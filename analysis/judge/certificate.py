@@ -244,13 +244,9 @@ def _fault(setting: str, kind: str, bad: list[Row], by_setting: Mapping[str, lis
 
 
 def _patterns(bad: list[Row], again: list[Row]) -> dict[str, list[int]]:
-    def of(rows: list[Row], pattern: str) -> list[Row]:
-        return [row for row in rows if row["pattern"] == pattern]
-
-    return {
-        one: [len(of(bad, one)), _bad(of(again, one)), len(of(again, one))]
-        for one in sorted({row["pattern"] for row in bad})
-    }
+    failed = [row for row in again if row["outcome"] in BAD]
+    counts = [Counter(row["pattern"] for row in rows) for rows in (bad, failed, again)]
+    return {one: [of[one] for of in counts] for one in sorted(counts[0])}
 
 
 def _case(row: Row) -> tuple[Any, ...]:
@@ -276,16 +272,11 @@ def parse(data: Any) -> Certificate:
     """Raises ValueError."""
     schemas.check(data, SCHEMA)
     try:
-        stacks = [
-            StackRuns(
-                **{
-                    **one,
-                    "tried": [Tried(**row) for row in one["tried"]],
-                    "faults": [Fault(**row) for row in one["faults"]],
-                }
-            )
-            for one in data["stacks"]
-        ]
+        stacks = []
+        for one in data["stacks"]:
+            tried = [Tried(**row) for row in one["tried"]]
+            faults = [Fault(**row) for row in one["faults"]]
+            stacks.append(StackRuns(**{**one, "tried": tried, "faults": faults}))
         return Certificate(data["date"], data["seeds"], data["machine"], data["fs"], stacks)
     except (KeyError, TypeError) as error:
         raise ValueError(f"an incomplete certificate: {error}") from None

@@ -92,7 +92,7 @@ def timeline(traces: Sequence[Trace]) -> Picture:
     draw = partial(_bars, shown=shown.tolist(), ways=ways, whole=whole)
     sides = [_paths(trace, ways, draw) for trace in traces]
     return Picture(
-        "Time line of the processes", text, "process", height, times(whole), labels, sides
+        "Time line of the processes", text, "process", height, ticks(whole, "s"), labels, sides
     )
 
 
@@ -121,21 +121,19 @@ def places(traces: Sequence[Trace]) -> Picture | None:
     if len(log.files) > 1:
         text += f", the file of {len(log.files)} that moved most"
     y = [(100 - at, label) for at, label in ticks(size / unit[1], unit[0])]
-    return Picture("Offsets in the file", text, "", PLACES_HEIGHT, times(whole), y, sides)
+    return Picture("Offsets in the file", text, "", PLACES_HEIGHT, ticks(whole, "s"), y, sides)
 
 
 def ticks(whole: float, unit: str) -> list[Tick]:
-    """Round numbers from 0 to `whole`, at most TICKS and 0."""
+    """Round numbers from 0 to `whole`, at most TICKS and 0. Of seconds, in their best unit."""
+    if unit == "s":
+        unit, size = time_unit(whole)
+        whole /= size
     rough = whole / TICKS
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(n * power for n in (1, 2, 5, 10) if n * power >= rough * 0.999999)
     n = int(whole / step * 1.000001)
     return [(100 * i * step / whole, f"{i * step:.6g} {unit}" if i else "0") for i in range(n + 1)]
-
-
-def times(whole: float) -> list[Tick]:
-    unit, size = time_unit(whole)
-    return ticks(whole / size, unit)
 
 
 def _unit(size: int) -> tuple[str, int]:

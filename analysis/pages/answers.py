@@ -17,7 +17,7 @@ from ..session.peaks import Highest
 from ..session.rows import rank
 from ..store.database import Where
 from .page import link
-from .words import bandwidth_text, of_processes, share_text, with_mark
+from .words import bandwidth_text, share_text, with_mark
 
 Row = dict[str, Any]
 
@@ -41,7 +41,7 @@ def several(found: Sequence[Place]) -> list[str]:
 
 def where(place: Place, several: Sequence[str]) -> str:
     best = place.best
-    said = {"scale": best["scale"], "processes": of_processes(best["processes"])}
+    said = {"scale": best["scale"], "processes": counted(best["processes"], "process")}
     return ", ".join([place.fs, *(said[name] for name in several if said[name])])
 
 

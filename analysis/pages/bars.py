@@ -14,7 +14,7 @@ from typing import Any
 from markupsafe import escape
 
 from iogauge.common.files import write_whole
-from iogauge.common.text import one_line
+from iogauge.common.text import counted, one_line
 
 from ..errors import OutputError
 from ..judge.share_of_peak import why_above
@@ -22,7 +22,7 @@ from ..session.model import DIRECTIONS, Direction
 from ..session.rows import Row, Table
 from . import colours
 from .page import PNG_SCALE, SVG, load_template
-from .words import bandwidth_text, of_processes, percent_text, with_mark
+from .words import bandwidth_text, percent_text, with_mark
 
 LONGEST = 120  # letters of a name; the rest is cut
 PER_LINE = 4  # panels of a picture: two file systems side by side
@@ -54,7 +54,7 @@ def bars(table: Table) -> list[Datum]:
     for row in rows:
         run = row.run
         doubled = same[_group(row), _how(row), run.stack, run.fs] > 1
-        extra = f", {of_processes(run.processes or 0)}" if many and doubled else ""
+        extra = f", {counted(run.processes or 0, 'process')}" if many and doubled else ""
         for direction in DIRECTIONS:
             spread = row.bandwidth(direction)
             if spread is None:

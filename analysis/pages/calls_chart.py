@@ -109,7 +109,7 @@ def heat(log: Log) -> Drawn | None:
     bins, most = max(i for _, i, _ in moved) + 1, max(mib for *_, mib in moved)
     cells = [(rank, i * GRID // bins, (i + 1) * GRID // bins, mib) for rank, i, mib in moved]
     edges = [most * (i + 1) / len(SHADES) for i in range(len(SHADES))]
-    x = access_chart.times(bins * known.bin_seconds)
+    x = access_chart.ticks(bins * known.bin_seconds, "s")
     text = f"POSIX bytes of each process in intervals of {duration(known.bin_seconds)}"
     text += "; not drawn: " * (len(log.heat) > 1) + ", ".join({*log.heat} - {"POSIX"})
     names = [f"up to {edge:.3g} MiB" for edge in edges]
@@ -174,7 +174,7 @@ def throughput(flows: Sequence[calls.Flow]) -> Drawn | None:
         text,
         "MiB/s",
         HEIGHT,
-        access_chart.times(bins * flows[0].seconds),
+        access_chart.ticks(bins * flows[0].seconds, "s"),
         y,
         [paths],
     )

@@ -11,7 +11,7 @@ from ..session.model import DIRECTIONS, LATENCY, Run
 from ..session.rows import Outcome, Row, Table
 from . import grid, screen
 from .screen import shown
-from .words import bandwidth_text, of_processes, outcome_text, percent_text, range_text
+from .words import bandwidth_text, outcome_text, percent_text, range_text
 
 CACHES = {
     "dropped": "cold, as the page cache was emptied before reading",
@@ -100,14 +100,14 @@ def peak_lines(table: Table) -> list[str]:
     files = {"fpp": "file per process", "shared": "shared file"}
     lines = []
     for of, peak in table.highest.all().items():
-        about = [of.fs, of_processes(of.processes), files[of.ceiling], of.direction]
+        about = [of.fs, counted(of.processes, "process"), files[of.ceiling], of.direction]
         about += ["fsync"] if of.fsync else []
         value = f"{bandwidth_text(peak.value)} ({SOURCES[peak.source]}"
         lines.append(f"{', '.join(about)}: {value}; {counted(peak.jobs, 'job')})")
     small: dict[str, list[str]] = defaultdict(list)
     for (_, _, fs, processes, name), peak in table.highest.small.items():
         kind, what = name.split("_")
-        small[f"{fs}, {of_processes(processes)}, {SMALL[kind]} a second"].append(
+        small[f"{fs}, {counted(processes, 'process')}, {SMALL[kind]} a second"].append(
             f"{what} {peak.value:.0f}"
         )
     return lines + [f"{about}: {', '.join(of)}" for about, of in small.items()]

@@ -19,7 +19,6 @@ from ..ledger.verdict import Judgement
 from ..session.model import DIRECTIONS
 from . import grid, screen
 from .screen import shown
-from .words import of_processes
 
 WIDTH = 140
 MIB = 2**20
@@ -46,19 +45,8 @@ LAYER = (
     "processes",
     "the slowest",
 )
-CALLS = (
-    "phase",
-    "call",
-    "calls",
-    "p50",
-    "p90",
-    "p99",
-    "p99.9",
-    "max",
-    "process",
-    "its p50",
-    "its p99",
-)
+QUANTILES = [name.replace("p999", "p99.9") for name in calls.QUANTILES]
+CALLS = ("phase", "call", "calls", *QUANTILES, "process", "its p50", "its p99")
 DATA_SET = (
     "data set",
     "elements",
@@ -91,7 +79,7 @@ class Part(NamedTuple):
 def heading(traced: Traced) -> str:
     asked = traced.document["asked"]
     words = (asked["pattern"], asked["method"], asked.get("mode") or "")
-    return f"{' '.join(filter(None, words))}, {of_processes(traced.ledger.processes)}"
+    return f"{' '.join(filter(None, words))}, {counted(traced.ledger.processes, 'process')}"
 
 
 def of_run(traced: Traced) -> list[Part]:
@@ -128,7 +116,8 @@ def of_run(traced: Traced) -> list[Part]:
 
 def heading_of_log(log: Log) -> str:
     command = log.command.split()
-    return f"{Path(command[0]).name if command else log.path.name}, {of_processes(log.processes)}"
+    name = Path(command[0]).name if command else log.path.name
+    return f"{name}, {counted(log.processes, 'process')}"
 
 
 def of_calls(singly: Singly, log: Log) -> Iterator[Part]:

@@ -103,7 +103,3 @@ def value_text(value: object) -> str:
         size = math.floor(math.log10(abs(value)))
         return f"{value:.{max(0, 2 - size)}f}" if -3 <= size <= 5 else f"{value:.2e}"
     return str(value)
-
-
-def of_processes(count: int) -> str:
-    return f"{count} process" if count == 1 else f"{count} processes"

@@ -15,6 +15,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from iogauge.common.text import counted
+
 from .exact import outside_one, outside_signed, outside_two
 
 Floats = npt.NDArray[np.float64]
@@ -67,7 +69,7 @@ class Interval:
     @property
     def counted(self) -> str:
         *first, last = self.samples
-        return ", ".join([*map(str, first), _counted(last, self.kind)])
+        return ", ".join([*map(str, first), counted(last, self.kind[:-1])])
 
     @property
     def wanted(self) -> int:
@@ -85,14 +87,10 @@ class Interval:
         """What is missing to decide a ratio; else empty."""
         if self.verdict != "not decided yet":
             return ""
-        has = " and ".join(_counted(count, self.kind) for count in self.samples)
+        has = " and ".join(counted(count, self.kind[:-1]) for count in self.samples)
         if self.low is None and min(self.samples) >= self.needed:
             has += f", correlated: effectively {self.worth:.0f}"
         return f"{has}; {self.wanted if self.wanted <= MANY else f'more than {MANY}'} needed"
-
-
-def _counted(count: int, kind: Kind) -> str:
-    return f"{count} {kind if count != 1 else kind[:-1]}"
 
 
 def of_median(values: Sequence[float], *, in_turn: bool = False) -> Interval:

@@ -43,10 +43,7 @@ def add(store: Path, one: Baseline) -> Path:
     path = store / FOLDER / f"{day}-{uuid.uuid4().hex[:8]}.json"
     data = {"schema": SCHEMA, **asdict(one)}
     del data["name"]
-    try:
-        json_file.write(path, data)
-    except OSError as error:
-        raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
+    json_file.write(path, data)
     return path
 
 

@@ -19,6 +19,7 @@ from iogauge.common.text import one_line
 from . import formats, options
 
 Row = dict[str, Any]
+RECOVERED = ("session", "cases", "unfinished", "report")
 # What ends a job; a job of this machine ends with the session.
 CANCEL = {
     "slurm.j2": "scancel",
@@ -111,14 +112,8 @@ def run_recover(args: argparse.Namespace) -> int:
         if cases:
             report = recover.write_interrupted(args.output, name, cases)
             wanted.append(report)
-            done.append(
-                {
-                    "session": name,
-                    "cases": len(cases),
-                    "unfinished": len(running),
-                    "report": str(report),
-                }
-            )
+            values = (name, len(cases), len(running), str(report))
+            done.append(dict(zip(RECOVERED, values, strict=True)))
     for report in wanted:
         try:
             ingest(report, place, strict=False, say=say)
@@ -126,8 +121,7 @@ def run_recover(args: argparse.Namespace) -> int:
             problems += 1
             say_not_stored(error)
     if done or formats.for_programs(args):
-        columns = ("session", "cases", "unfinished", "report")
-        formats.show(args, done, columns, note=f"marked as {INTERRUPTED}")
+        formats.show(args, done, RECOVERED, note=f"marked as {INTERRUPTED}")
     return errors.EXIT_DATA if problems else errors.EXIT_OK
 
 

@@ -70,18 +70,15 @@ def load(path: Path) -> dict[str, Any]:
     try:
         text = json_file.text(path, WHAT)
         _check_text(text)
-        document: dict[str, Any] = json_file.reread(text)
+        return dict(json_file.reread(text))
     except (json_file.Unreadable, schemas.UnknownSchema) as problem:
         raise BadDocument(f": {one_line(str(problem))}") from problem
-    return document
 
 
 @functools.lru_cache(maxsize=4)
 def _check_text(text: str) -> None:
     """Once for each text: the checks take 100 times as long as reading."""
     document = json_file.parse(text, WHAT)
-    if not isinstance(document, dict):
-        raise BadDocument(": expected a JSON object")
     schemas.check(document, SCHEMA)
     check_whole(document)
 

@@ -117,8 +117,9 @@ def percent(value: float) -> str:
 
 
 def counted(count: int, word: str) -> str:
-    """`1 case`, `3 cases`."""
-    return f"{count} {word}{'s' * (count != 1)}"
+    """`1 case`, `3 cases`, `2 processes`."""
+    plural = "es" if word.endswith("s") else "s"
+    return f"{count} {word}{plural * (count != 1)}"
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

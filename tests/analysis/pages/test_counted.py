@@ -13,15 +13,14 @@ import pytest
 from iogauge.analysis.judge import disturbance
 from iogauge.analysis.judge.disturbance import Disturbance
 from iogauge.analysis.judge.selection import CASE
-from iogauge.analysis.pages import answers, footer, history_table, words
-from iogauge.analysis.statistics import interval
+from iogauge.analysis.pages import answers, footer, history_table
 from iogauge.analysis.store.database import Where
 from iogauge.common.text import counted
 
 ONE_AND_TWO: dict[str, tuple[Callable[[int], str], str, str]] = {
     "cases": (lambda n: counted(n, "case"), "1 case", "2 cases"),
-    "samples": (lambda n: interval._counted(n, "pairs"), "1 pair", "2 pairs"),
-    "processes": (words.of_processes, "1 process", "2 processes"),
+    "samples": (lambda n: counted(n, "pair"), "1 pair", "2 pairs"),
+    "processes": (lambda n: counted(n, "process"), "1 process", "2 processes"),
 }
 
 
