@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from iokernel_stacks import Stack
+from iokernel_stacks import Stack, missing, prepared, stacks
 from recorder_runs import counters, launched, only, preload, python, traced
 from test_recorder_data_sets import elements
 from test_recorder_mpi import beside_another_mpi
@@ -320,3 +320,39 @@ def test_with_the_address_sanitizer_before_it(openmpi: Stack, tmp_path: Path, ki
     done = traced(["env", "-C", str(data), str(program), kind], variables)
     assert (done.returncode, done.stderr) == (0, "")
     assert read_folder(tmp_path / "traces")
+
+
+SPEAKS_ELSEWHERE = """
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int n, char **words) {
+    int status = 0;
+    if (n == 3 && !strcmp(words[2], "forked") && fork())
+        return wait(&status) > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 8;
+    if (n == 2 || *words[2] == 'f')
+        dup2(open(words[1], O_WRONLY | O_CREAT, 0600), 2);
+    else if (!freopen(words[1], "w", stderr))
+        return 9;
+    return MPI_Init(NULL, NULL);
+}
+"""
+
+
+def test_that_it_is_refused_is_said_wherever_stderr_goes(stack: Stack, tmp_path: Path) -> None:
+    """And though nothing is to be recorded: the program ends. A child's goes where it sends it."""
+    other = next((one for name, one in stacks().items() if name != stack.name), None)
+    if not other or missing(other):
+        pytest.skip("one MPI only")
+    source, program, log = (tmp_path / name for name in ("source.c", "program", "log"))
+    source.write_text(SPEAKS_ELSEWHERE)
+    subprocess.run([f"mpicc.{stack.name}", str(source), "-o", str(program)], check=True)
+    words = preload(prepared(other.name), tmp_path / "traces", tmp_path)
+    del words["IOGAUGE_TRACE_DIR"]
+    for way in ([], ["again"], ["forked"]):
+        assert launched(stack, 1, [program, log, *way], words).returncode == 1
+        assert "not this program's MPI; preload the one built for that" in log.read_text()
+        log.unlink()
