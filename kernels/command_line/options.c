@@ -124,13 +124,16 @@ static int set_seconds(double *seconds, const char *option, const char *value, i
     return io_fail_usage(error, "%s %s: expected a number above 0, such as 2.5", option, value);
 }
 
-/* A time limit: 0 for none, or at least 1. */
+/* A time limit: 0 for none, or at least 1. Another value leaves the limit as it is: MPI starts, within it,
+ * before the error is reported. */
 static int set_limit(double *limit, const char *option, const char *value, io_error *error) {
     char *end;
-    *limit = strtod(value, &end);
-    bool valid = *limit == 0 || (*limit >= 1 && *limit < 1e6);
-    if (end != value && !*end && valid) return 0;
-    return io_fail_usage(error, "%s %s: expected at least 1 second, or 0 for no limit", option, value);
+    double seconds = strtod(value, &end);
+    bool valid = end != value && !*end && (seconds == 0 || (seconds >= 1 && seconds < 1e6));
+    if (!valid)
+        return io_fail_usage(error, "%s %s: expected at least 1 second, or 0 for no limit", option, value);
+    *limit = seconds;
+    return 0;
 }
 
 static int set_unknown_hints(io_run *run, const char *value, io_error *error) {

@@ -122,6 +122,11 @@ def test_a_wrong_limit(openmpi: Stack, tmp_path: Path, value: str) -> None:
     check_usage(openmpi, words, ["--start-limit", "expected at least 1 second"], tmp_path)
 
 
+def test_a_wrong_limit_is_no_limit_of_the_start(start: Start) -> None:
+    """MPI starts before the message is printed."""
+    assert "expected at least 1 second" in start("MPI_Init", 1, 2, "--start-limit", "0.5").error(2)
+
+
 def test_two_mpis_are_refused(openmpi: Stack, mpich: Stack, tmp_path: Path) -> None:
     """As a library of another MPI brings it along."""
     loaded = subprocess.run(
