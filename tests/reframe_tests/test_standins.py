@@ -21,9 +21,12 @@ from tests.reframe_session import ROOT, Session, reframe, reframe_of, untraced_k
 KINDS = tuple(batch_standin.COMMANDS)
 ONLY = ("-t", "smoke", "-n", "S3d.*call=mpiio:collective")
 
-pytestmark = pytest.mark.skipif(
-    not shutil.which("mpicc.mpich"), reason="mpicc.mpich is missing: make setup"
-)
+pytestmark = [
+    pytest.mark.first,
+    pytest.mark.skipif(
+        not shutil.which("mpicc.mpich"), reason="mpicc.mpich is missing: make setup"
+    ),
+]
 
 
 @pytest.fixture(scope="module")
