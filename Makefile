@@ -61,10 +61,10 @@ QUICK_PARTS := lint test-kernels-openmpi test-kernels-mpich test-python
 REST_PARTS := test-more-kernels-openmpi test-more-kernels-mpich test-sanitizers test-newer test-python-slow test-fs-local
 NIGHTLY_PARTS := nightly-selftest nightly-fuzz nightly-soak nightly-soak-kills coverage
 
-test: setup-test ## lint, kernels, and the quick tests of pytest (10 to 17 minutes on 2 cores)
+test: setup-test ## lint, kernels, and the quick tests of pytest (10 minutes on 2 cores)
 	@tools/parts.sh '$(MAKE)' $(QUICK_PARTS)
 
-test-all: setup-test ## everything that CI runs: the parts of make test, then the rest (an hour on 2 cores)
+test-all: setup-test ## everything that CI runs: the parts of make test, then the rest (40 minutes on 2 cores)
 	@tools/parts.sh '$(MAKE)' $(QUICK_PARTS) $(REST_PARTS)
 
 test-nightly: setup-test ### random faults, input, kills and many runs: counts what fails (2 hours; SEED=1)
@@ -120,12 +120,10 @@ test-sanitizers: setup-test
 	@$(CTEST) .local/build/test-sanitize -L quick
 	@$(CTEST) .local/build/test-sanitize -L more -R '[.](posix|mpiio[.]collective|hdf5[.]collective)[.]more$$'
 
-# Three files of tests at a time: they wait a good part of their time, for hung jobs and schedulers, and the slow ones
-# for longer. More would have more MPI processes run than a small machine stands.
-WORKERS := 3
-test-python-slow: WORKERS := 4
+# Four files of tests at a time: they wait a good part of their time, for hung jobs and schedulers. More would have
+# more MPI processes run than a small machine stands.
 PYTEST = env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(CURDIR)/.local/pycache $(COUNTED) \
-	$(PYTHON) -m pytest -q --dist loadfile --no-loadscope-reorder --numprocesses $(WORKERS) --durations 20 --durations-min 10
+	$(PYTHON) -m pytest -q --dist loadfile --no-loadscope-reorder --numprocesses 4 --durations 20 --durations-min 10
 
 test-python: setup-test
 	$(PYTEST) -m 'not slow and not newer and not documents' $(ARGS)
