@@ -12,6 +12,7 @@ from ..session.model import DIRECTIONS, Direction
 from .phases import HEAT_ORDER, Singly
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999, "max": 1.0}
+TITLES = {name: name.replace("p999", "p99.9") for name in QUANTILES}
 INTERVALS = 100  # of a throughput over time
 
 

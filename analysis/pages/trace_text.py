@@ -45,8 +45,7 @@ LAYER = (
     "processes",
     "the slowest",
 )
-QUANTILES = [name.replace("p999", "p99.9") for name in calls.QUANTILES]
-CALLS = ("phase", "call", "calls", *QUANTILES, "process", "its p50", "its p99")
+CALLS = ("phase", "call", "calls", *calls.TITLES.values(), "process", "its p50", "its p99")
 DATA_SET = (
     "data set",
     "elements",

@@ -11,7 +11,7 @@ from iogauge.common.text import duration, percent, three
 
 from ..judge.bottleneck import LEAST, Cause, Facts
 from ..judge.remedies import Run, remedy
-from ..ledger.calls import QUANTILES
+from ..ledger.calls import QUANTILES, TITLES
 from ..session.model import RATES
 from ..session.peaks import too_short
 from . import screen
@@ -64,7 +64,7 @@ def single_calls(one: Facts) -> str:
     """Medians over the repeats, and the slowest of all."""
     took = {name: statistics.median(each[name] for each in one.latencies) for name in QUANTILES}
     took["max"] = max(each["max"] for each in one.latencies)
-    of = (f"{name.replace('p999', 'p99.9')} {duration(value)}" for name, value in took.items())
+    of = (f"{TITLES[name]} {duration(value)}" for name, value in took.items())
     return f"single calls: {', '.join(of)}"
 
 

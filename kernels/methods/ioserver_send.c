@@ -52,8 +52,8 @@ static void drain_sends(ioserver *s) {
 static int receive_news(const io_ctx *ctx, int from) {
     ioserver *s = ctx->state;
     news got, *n = &got;
-    int code = MPI_Recv(n, sizeof *n, MPI_BYTE, from, NEWS_TAG, s->link, MPI_STATUS_IGNORE);
-    if (code) return io_fail_mpi(ctx->error, "MPI_Recv", "a message from an I/O process", code);
+    IO_TRY_MPI(ctx->error, "a message from an I/O process", MPI_Recv, n, sizeof *n, MPI_BYTE, from, NEWS_TAG,
+               s->link, MPI_STATUS_IGNORE);
     if (!n->failed) {
         s->answered++;
         if (n->use.busy > s->use.busy) s->use.busy = n->use.busy;
@@ -76,8 +76,7 @@ static int poll_servers(const io_ctx *ctx) {
     ioserver *s = ctx->state;
     int there = 0;
     MPI_Status status;
-    int code = MPI_Iprobe(MPI_ANY_SOURCE, NEWS_TAG, s->link, &there, &status);
-    if (code) return io_fail_mpi(ctx->error, "MPI_Iprobe", "an I/O process", code);
+    IO_TRY_MPI(ctx->error, "an I/O process", MPI_Iprobe, MPI_ANY_SOURCE, NEWS_TAG, s->link, &there, &status);
     return there ? receive_news(ctx, status.MPI_SOURCE) : 0;
 }
 
@@ -85,8 +84,7 @@ static int wait_slot(const io_ctx *ctx, slot *s) {
     MPI_Status statuses[2];
     int done = 0;
     for (unsigned turn = 0; !done; turn++) {
-        int code = MPI_Testall(2, s->requests, &done, statuses);
-        if (code) return io_fail_mpi(ctx->error, "MPI_Testall", "messages to and from an I/O process", code);
+        TRY(ctx, MPI_Testall, 2, s->requests, &done, statuses);
         if (done) break;
         if (poll_servers(ctx)) return -1;
         back_off(turn);
