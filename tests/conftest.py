@@ -18,6 +18,8 @@ import pytest
 from iogauge.measure import sites
 from tests.reframe_session import ROOT, Session, reframe
 
+pytest_plugins = ["tests.last_commands"]
+
 # No test depends on speed or chance: hypothesis would fail examples that take long, or long to be
 # made, and choose others each time.
 hypothesis.settings.register_profile(

@@ -36,11 +36,19 @@ OF_A_LIBRARY = re.compile(
 OF_PMIX = re.compile(r"SUMMARY: AddressSanitizer: SEGV \([^)]*/libpmix\.so[.\d]*\+0x")
 
 
-def kernel_blames_mpi(said: str) -> bool:
+def kernel_blames_mpi(said: str, document: Path | None = None) -> bool:
     """Did MPI crash, not iokernel? All sanitizer reports must be about a library."""
+    if document and did_not_start(said, document):
+        return True
     reports = REPORT.findall(said)
     its = CRASH in said or _handler_blames_mpi(said) or any(map(OF_PMIX.match, reports))
     return its and all(map(OF_A_LIBRARY.match, reports))
+
+
+def did_not_start(said: str, document: Path) -> bool:
+    """Neither a document nor a message of iokernel: the launcher or MPI failed before it began.
+    Open MPI 4.1 crashes in MPI_Init, too, and not always with a word of its handler."""
+    return not document.exists() and "iokernel:" not in said
 
 
 def _handler_blames_mpi(said: str) -> bool:

@@ -287,11 +287,14 @@ def test_a_slow_node_is_waited_for(
     assert document["samples"][0]["write"]["seconds"] > 6
 
 
-def ran(command: list[str], cluster: Cluster) -> subprocess.CompletedProcess[str]:
-    """A command that starts iokernel."""
+def ran(
+    command: list[str], cluster: Cluster, document: Path
+) -> tuple[subprocess.CompletedProcess[str], Any]:
+    """A command that starts iokernel, and the document that it writes."""
     run = partial(subprocess.run, command, capture_output=True, text=True, timeout=PATIENCE,
                   env=cluster.environment)  # fmt: skip
-    return mpi_end.twice_at_most(run, lambda done: mpi_end.kernel_blames_mpi(done.stderr))
+    done = mpi_end.twice_at_most(run, lambda one: mpi_end.kernel_blames_mpi(one.stderr, document))
+    return done, json.loads(document.read_text())
 
 
 def two_processes(
@@ -307,8 +310,7 @@ def two_processes(
     command += [f"{name}={value}" for name, value in given.items()]
     command += [str(build_for_tests(stack) / "iokernel"), "ior", "-b", "8k", "-t", "1k"]
     command += ["--method", "posix", "--patience", "6", "--dir", str(files), "--json", str(result)]
-    done = ran(command, cluster)
-    return done, json.loads(result.read_text())
+    return ran(command, cluster, result)
 
 
 @pytest.mark.parametrize(("stack", "processes"), [("mpich", "2"), ("openmpi", "4")])
@@ -323,9 +325,8 @@ def test_collective_buffering_goes_between_nodes(
     command += [str(build_for_tests(stack) / "iokernel"), "s3d", "--grid", "20x20x20"]
     command += ["--method", "twophase", "--buffer-size", "4k", "--straight", "1g"]
     command += ["--dir", str(files), "--json", str(result)]
-    done = ran(command, cluster)
+    done, document = ran(command, cluster, result)
     assert done.returncode == 0, done.stderr
-    document = json.loads(result.read_text())
     assert document["system"]["nodes"] == 2
     assert document["verification"]["verdict"] == "verified"
 

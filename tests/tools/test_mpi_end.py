@@ -98,3 +98,20 @@ def test_a_second_crash_is_a_failure(crashes: int, tmp_path: Path) -> None:
         status = once()
     assert status == (139 if crashes == 2 else 0)
     assert found == [["restart"]] * (2 if crashes else 1)
+
+
+@pytest.mark.parametrize(
+    ("said", "written", "started"),
+    [
+        ("srun: error: ionode2: task 1: Segmentation fault\n", False, False),
+        ("iokernel: error: write: no space left on device\n", False, True),
+        ("srun: error: ionode1: task 0: Exited with exit code 1\n", True, True),
+    ],
+)
+def test_what_neither_reports_nor_writes_did_not_start(
+    tmp_path: Path, said: str, written: bool, started: bool
+) -> None:
+    document = tmp_path / "result.json"
+    if written:
+        document.write_text("{}")
+    assert mpi_end.did_not_start(said, document) != started
