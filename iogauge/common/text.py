@@ -93,9 +93,9 @@ def three(value: float) -> str:
 
 
 def time_unit(seconds: float) -> tuple[str, float]:
-    """The largest that is not above it, and its seconds."""
+    """The largest that is not above its three digits, and the unit's seconds."""
     units = (("s", 1.0), ("ms", 1e-3), ("\N{MICRO SIGN}s", 1e-6))
-    return next((unit for unit in units if abs(seconds) >= unit[1]), units[-1])
+    return next((unit for unit in units if abs(float(f"{seconds:.3g}")) >= unit[1]), units[-1])
 
 
 def duration(seconds: float) -> str:

@@ -115,6 +115,8 @@ def test_the_page_says_if_it_is_the_same(tmp_path: Path, size: int, verdict: str
         (1.2e-5, "12.0 \N{MICRO SIGN}s"),
         (0.00123, "1.23 ms"),
         (0.25, "250 ms"),
+        (0.000_999_6, "1.00 ms"),
+        (0.9999, "1.00 s"),
         (1.0, "1.00 s"),
         (54321.0, "54321 s"),
     ],
