@@ -149,3 +149,21 @@ COLLECTIVE(MPI_Win_flush_all, (MPI_Win win), (win))
 COLLECTIVE(MPI_Win_flush_local, (int rank, MPI_Win win), (rank, win))
 COLLECTIVE(MPI_Win_flush_local_all, (MPI_Win win), (win))
 COLLECTIVE(MPI_Win_sync, (MPI_Win win), (win))
+/* What they change may be seen before the call that completes them. */
+#define TARGET int rank, MPI_Aint at, int m, MPI_Datatype u
+#define TWO_OF_WINDOW(NAME, OTHER, PARAMETERS, ARGUMENTS)                                                    \
+    COLLECTIVE(NAME, (LIST PARAMETERS, MPI_Win win), (LIST ARGUMENTS, win))                                  \
+    COLLECTIVE(OTHER, (LIST PARAMETERS, MPI_Win win, MPI_Request * r), (LIST ARGUMENTS, win, r))
+TWO_OF_WINDOW(MPI_Put, MPI_Rput, (const void *a, int n, MPI_Datatype t, TARGET), (a, n, t, rank, at, m, u))
+TWO_OF_WINDOW(MPI_Get, MPI_Rget, (void *a, int n, MPI_Datatype t, TARGET), (a, n, t, rank, at, m, u))
+TWO_OF_WINDOW(MPI_Accumulate, MPI_Raccumulate, (const void *a, int n, MPI_Datatype t, TARGET, MPI_Op op),
+              (a, n, t, rank, at, m, u, op))
+TWO_OF_WINDOW(MPI_Get_accumulate, MPI_Rget_accumulate,
+              (TYPES, int found, MPI_Datatype its, TARGET, MPI_Op op),
+              (a, n, t, b, found, its, rank, at, m, u, op))
+COLLECTIVE(MPI_Fetch_and_op,
+           (const void *a, void *b, MPI_Datatype t, int rank, MPI_Aint at, MPI_Op op, MPI_Win win),
+           (a, b, t, rank, at, op, win))
+COLLECTIVE(MPI_Compare_and_swap,
+           (const void *a, const void *old, void *b, MPI_Datatype t, int rank, MPI_Aint at, MPI_Win win),
+           (a, old, b, t, rank, at, win))

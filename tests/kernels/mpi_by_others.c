@@ -70,6 +70,7 @@ static void flush_all(void) {
     if (me == 0) {
         put();
         MUST(MPI_Accumulate(ONE(&byte), 1, 0, 1, MPI_BYTE, MPI_REPLACE, window));
+        usleep(100000); /* the other may see it before the flush */
         MUST(MPI_Win_flush_all(window));
     }
     for (*some = 0; me == 1 && *some != 'a';) {
