@@ -39,26 +39,6 @@ void message_passed(int kind, MPI_Comm comm, int other, int tag, int result, dou
     recorder_unlock();
 }
 
-#define SENT message_passed(EVENT_SEND, comm, to, tag, result, start)
-#define SEND(NAME, AFTER)                                                                                    \
-    WRAP_CALL(NAME, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm comm),                  \
-              (b, n, t, to, tag, comm), AFTER)
-#define ISEND(NAME, AFTER)                                                                                   \
-    WRAP_CALL(NAME, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm comm, MPI_Request *r),  \
-              (b, n, t, to, tag, comm, r), AFTER;                                                            \
-              message_forget(1, r))
-SEND(MPI_Send, SENT);
-/* Its end also says that the receiver was there. */
-SEND(MPI_Ssend, SENT; message_ordered(BOTH, result, start));
-SEND(MPI_Bsend, SENT);
-SEND(MPI_Rsend, SENT);
-ISEND(MPI_Isend, SENT);
-ISEND(MPI_Issend, SENT);
-ISEND(MPI_Ibsend, SENT);
-ISEND(MPI_Irsend, SENT);
-WRAP_CALL(MPI_Start, (MPI_Request * r), (r), message_ordered(OUT, result, start); message_forget(1, r));
-WRAP_CALL(MPI_Startall, (int n, MPI_Request r[]), (n, r), message_ordered(OUT, result, start);
-          message_forget(n, r));
 /* A receive says its partner and tag in a status, which the program may not want. `FROM`: MPI_PROC_NULL for
  * none. */
 #define RECEIVED(FROM)                                                                                       \
@@ -67,21 +47,47 @@ WRAP_CALL(MPI_Startall, (int n, MPI_Request r[]), (n, r), message_ordered(OUT, r
 #define WRAP_RECEIVE(NAME, PARAMETERS, ARGUMENTS, AFTER)                                                     \
     WRAP_AROUND(NAME, PARAMETERS, ARGUMENTS, MPI_Status own;                                                 \
                 MPI_Status *status = s == MPI_STATUS_IGNORE ? &own : s, AFTER)
-WRAP_RECEIVE(MPI_Recv, (void *b, int n, MPI_Datatype t, int from, int tag, MPI_Comm comm, MPI_Status *s),
-             (b, n, t, from, tag, comm, status), RECEIVED(from));
-WRAP_RECEIVE(MPI_Sendrecv,
-             (const void *b, int n, MPI_Datatype t, int to, int tag, void *c, int m, MPI_Datatype u, int from,
-              int other, MPI_Comm comm, MPI_Status *s),
-             (b, n, t, to, tag, c, m, u, from, other, comm, status), SENT;
-             RECEIVED(from));
-WRAP_RECEIVE(MPI_Sendrecv_replace,
-             (void *b, int n, MPI_Datatype t, int to, int tag, int from, int other, MPI_Comm comm,
-              MPI_Status *s),
-             (b, n, t, to, tag, from, other, comm, status), SENT;
-             RECEIVED(from));
-WRAP_CALL(MPI_Irecv, (void *b, int n, MPI_Datatype t, int from, int tag, MPI_Comm comm, MPI_Request *r),
-          (b, n, t, from, tag, comm, r), (void)start;
-          message_expect((uintptr_t)*r, comm, from, tag, result));
+#define SENT message_passed(EVENT_SEND, comm, to, tag, result, start)
+#define SEND(NAME, COUNT, AFTER)                                                                             \
+    WRAP_CALL(NAME, (const void *b, COUNT n, MPI_Datatype t, int to, int tag, MPI_Comm comm),                \
+              (b, n, t, to, tag, comm), AFTER);
+#define ISEND(NAME, COUNT)                                                                                   \
+    WRAP_CALL(NAME,                                                                                          \
+              (const void *b, COUNT n, MPI_Datatype t, int to, int tag, MPI_Comm comm, MPI_Request *r),      \
+              (b, n, t, to, tag, comm, r), SENT;                                                             \
+              message_forget(1, r));
+/* With counts of type COUNT and names ending in TAIL. The end of a synchronous send also says that the
+ * receiver was there. */
+#define MESSAGES(COUNT, TAIL)                                                                                \
+    SEND(MPI_Send##TAIL, COUNT, SENT)                                                                        \
+    SEND(MPI_Ssend##TAIL, COUNT, SENT; message_ordered(BOTH, result, start))                                 \
+    SEND(MPI_Bsend##TAIL, COUNT, SENT)                                                                       \
+    SEND(MPI_Rsend##TAIL, COUNT, SENT)                                                                       \
+    ISEND(MPI_Isend##TAIL, COUNT)                                                                            \
+    ISEND(MPI_Issend##TAIL, COUNT)                                                                           \
+    ISEND(MPI_Ibsend##TAIL, COUNT)                                                                           \
+    ISEND(MPI_Irsend##TAIL, COUNT)                                                                           \
+    WRAP_RECEIVE(MPI_Recv##TAIL,                                                                             \
+                 (void *b, COUNT n, MPI_Datatype t, int from, int tag, MPI_Comm comm, MPI_Status *s),        \
+                 (b, n, t, from, tag, comm, status), RECEIVED(from));                                        \
+    WRAP_RECEIVE(MPI_Sendrecv##TAIL,                                                                         \
+                 (const void *b, COUNT n, MPI_Datatype t, int to, int tag, void *c, COUNT m, MPI_Datatype u, \
+                  int from, int other, MPI_Comm comm, MPI_Status *s),                                        \
+                 (b, n, t, to, tag, c, m, u, from, other, comm, status), SENT;                               \
+                 RECEIVED(from));                                                                            \
+    WRAP_RECEIVE(MPI_Sendrecv_replace##TAIL,                                                                 \
+                 (void *b, COUNT n, MPI_Datatype t, int to, int tag, int from, int other, MPI_Comm comm,     \
+                  MPI_Status *s),                                                                            \
+                 (b, n, t, to, tag, from, other, comm, status), SENT;                                        \
+                 RECEIVED(from));                                                                            \
+    WRAP_CALL(MPI_Irecv##TAIL,                                                                               \
+              (void *b, COUNT n, MPI_Datatype t, int from, int tag, MPI_Comm comm, MPI_Request *r),          \
+              (b, n, t, from, tag, comm, r), (void)start;                                                    \
+              message_expect((uintptr_t)*r, comm, from, tag, result));
+MESSAGES(int, )
+WRAP_CALL(MPI_Start, (MPI_Request * r), (r), message_ordered(OUT, result, start); message_forget(1, r));
+WRAP_CALL(MPI_Startall, (int n, MPI_Request r[]), (n, r), message_ordered(OUT, result, start);
+          message_forget(n, r));
 
 /* A message that a probe has taken is received by its handle. */
 WRAP_CALL(MPI_Mprobe, (int from, int tag, MPI_Comm comm, MPI_Message *m, MPI_Status *s),
@@ -103,25 +109,26 @@ static void received(uintptr_t before, const MPI_Status *status, int result, dou
         message_passed(EVENT_RECEIVE, comm, status->MPI_SOURCE, status->MPI_TAG, result, start);
 }
 
-EXPORT int PMPI_Mrecv(void *b, int n, MPI_Datatype t, MPI_Message *m, MPI_Status *s) {
-    NEXT_MPI(MPI_Mrecv, (void *, int, MPI_Datatype, MPI_Message *, MPI_Status *));
-    MPI_Status own, *status = s == MPI_STATUS_IGNORE ? &own : s;
-    uintptr_t before = (uintptr_t)*m;
-    double start = recorder_now();
-    int result = next(b, n, t, m, status);
-    received(before, status, result, start);
-    return result;
-}
-BOTH_NAMES(MPI_Mrecv, (void *b, int n, MPI_Datatype t, MPI_Message *m, MPI_Status *s));
-
-EXPORT int PMPI_Imrecv(void *b, int n, MPI_Datatype t, MPI_Message *m, MPI_Request *r) {
-    NEXT_MPI(MPI_Imrecv, (void *, int, MPI_Datatype, MPI_Message *, MPI_Request *));
-    uintptr_t before = (uintptr_t)*m;
-    int result = next(b, n, t, m, r);
-    if (result == MPI_SUCCESS) message_renamed(before, (uintptr_t)*r);
-    return result;
-}
-BOTH_NAMES(MPI_Imrecv, (void *b, int n, MPI_Datatype t, MPI_Message *m, MPI_Request *r));
+#define MATCHED(COUNT, TAIL)                                                                                 \
+    EXPORT int PMPI_Mrecv##TAIL(void *b, COUNT n, MPI_Datatype t, MPI_Message *m, MPI_Status *s) {           \
+        NEXT_MPI(MPI_Mrecv##TAIL, (void *, COUNT, MPI_Datatype, MPI_Message *, MPI_Status *));               \
+        MPI_Status own, *status = s == MPI_STATUS_IGNORE ? &own : s;                                         \
+        uintptr_t before = (uintptr_t)*m;                                                                    \
+        double start = recorder_now();                                                                       \
+        int result = next(b, n, t, m, status);                                                               \
+        received(before, status, result, start);                                                             \
+        return result;                                                                                       \
+    }                                                                                                        \
+    BOTH_NAMES(MPI_Mrecv##TAIL, (void *b, COUNT n, MPI_Datatype t, MPI_Message *m, MPI_Status *s));          \
+    EXPORT int PMPI_Imrecv##TAIL(void *b, COUNT n, MPI_Datatype t, MPI_Message *m, MPI_Request *r) {         \
+        NEXT_MPI(MPI_Imrecv##TAIL, (void *, COUNT, MPI_Datatype, MPI_Message *, MPI_Request *));             \
+        uintptr_t before = (uintptr_t)*m;                                                                    \
+        int result = next(b, n, t, m, r);                                                                    \
+        if (result == MPI_SUCCESS) message_renamed(before, (uintptr_t)*r);                                   \
+        return result;                                                                                       \
+    }                                                                                                        \
+    BOTH_NAMES(MPI_Imrecv##TAIL, (void *b, COUNT n, MPI_Datatype t, MPI_Message *m, MPI_Request *r));
+MATCHED(int, )
 
 /* A call that completes some of `n` requests: these as they were before, and their statuses. */
 typedef struct {
@@ -195,3 +202,29 @@ WRAP_MESSAGE(MPI_Request_get_status, IN, (MPI_Request r, int *flag, MPI_Status *
 WRAP_MESSAGE(MPI_Probe, IN, (int from, int tag, MPI_Comm comm, MPI_Status *s), (from, tag, comm, s));
 WRAP_MESSAGE(MPI_Iprobe, IN, (int from, int tag, MPI_Comm comm, int *flag, MPI_Status *s),
              (from, tag, comm, flag, s));
+
+#if MPI_VERSION >= 4
+#define BOTH_WAYS(COUNT, TAIL)                                                                               \
+    WRAP_CALL(MPI_Isendrecv##TAIL,                                                                           \
+              (const void *b, COUNT n, MPI_Datatype t, int to, int tag, void *c, COUNT m, MPI_Datatype u,    \
+               int from, int other, MPI_Comm comm, MPI_Request *r),                                          \
+              (b, n, t, to, tag, c, m, u, from, other, comm, r), SENT;                                       \
+              message_expect((uintptr_t)*r, comm, from, other, result));                                     \
+    WRAP_CALL(MPI_Isendrecv_replace##TAIL,                                                                   \
+              (void *b, COUNT n, MPI_Datatype t, int to, int tag, int from, int other, MPI_Comm comm,        \
+               MPI_Request *r),                                                                              \
+              (b, n, t, to, tag, from, other, comm, r), SENT;                                                \
+              message_expect((uintptr_t)*r, comm, from, other, result));
+MESSAGES(MPI_Count, _c)
+MATCHED(MPI_Count, _c)
+BOTH_WAYS(int, )
+BOTH_WAYS(MPI_Count, _c)
+WRAP_MESSAGE(MPI_Pready, OUT, (int i, MPI_Request r), (i, r));
+WRAP_MESSAGE(MPI_Pready_range, OUT, (int i, int j, MPI_Request r), (i, j, r));
+/* MPICH 4.0 declares it without `const`. */
+typedef __typeof__(_Generic(&MPI_Pready_list,
+                       int (*)(int, const int *, MPI_Request): (const int *)NULL,
+                       default: (int *)NULL)) partitions;
+WRAP_MESSAGE(MPI_Pready_list, OUT, (int n, partitions i, MPI_Request r), (n, i, r));
+WRAP_MESSAGE(MPI_Parrived, IN, (MPI_Request r, int i, int *flag), (r, i, flag));
+#endif

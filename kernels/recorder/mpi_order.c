@@ -39,18 +39,14 @@ static bool between_groups(MPI_Comm comm) {
     return is_inter(comm, &inter) != MPI_SUCCESS || inter;
 }
 
-static bool all_give(const int elements[], MPI_Comm comm) {
+static int processes_of(MPI_Comm comm) {
     LOOK_UP(get_size, MPI_Comm_size, (MPI_Comm, int *));
     int processes = 0;
-    if (between_groups(comm)) return false;
-    get_size(comm, &processes);
-    for (int i = 0; i < processes; i++)
-        if (!elements[i]) return false;
-    return true;
+    return get_size(comm, &processes) == MPI_SUCCESS ? processes : 0;
 }
 
 /* Without elements, processes need not wait; between two groups, not for their own. */
-static void met(MPI_Comm comm, int elements, int result, double start) {
+static void met(MPI_Comm comm, bool elements, int result, double start) {
     if (result != MPI_SUCCESS || !recorder_on() || !recorder_wants_segments()) return;
     double end = recorder_now();
     if (!elements || between_groups(comm)) {
@@ -66,29 +62,36 @@ static void met(MPI_Comm comm, int elements, int result, double start) {
 }
 
 #define WRAP_MEETING(NAME, ELEMENTS, PARAMETERS, ARGUMENTS)                                                  \
-    EXPORT int P##NAME PARAMETERS {                                                                          \
-        NEXT_MPI(NAME, PARAMETERS);                                                                          \
-        double start = recorder_now();                                                                       \
-        int result = next ARGUMENTS;                                                                         \
-        met(comm, ELEMENTS, result, start);                                                                  \
-        return result;                                                                                       \
+    WRAP_CALL(NAME, PARAMETERS, ARGUMENTS, met(comm, ELEMENTS, result, start));
+/* With counts of type COUNT, places of type PLACE, and names ending in TAIL. */
+#define MEETINGS(COUNT, PLACE, TAIL)                                                                         \
+    static bool all_give##TAIL(const COUNT elements[], MPI_Comm comm) {                                      \
+        if (between_groups(comm)) return false;                                                              \
+        for (int i = processes_of(comm); i-- > 0;)                                                           \
+            if (!elements[i]) return false;                                                                  \
+        return true;                                                                                         \
     }                                                                                                        \
-    BOTH_NAMES(NAME, PARAMETERS)
+    WRAP_MEETING(MPI_Allreduce##TAIL, n,                                                                     \
+                 (const void *in, void *out, COUNT n, MPI_Datatype type, MPI_Op op, MPI_Comm comm),          \
+                 (in, out, n, type, op, comm))                                                               \
+    WRAP_MEETING(                                                                                            \
+        MPI_Allgather##TAIL, m,                                                                              \
+        (const void *in, COUNT n, MPI_Datatype type, void *out, COUNT m, MPI_Datatype to, MPI_Comm comm),    \
+        (in, n, type, out, m, to, comm))                                                                     \
+    WRAP_MEETING(MPI_Allgatherv##TAIL, all_give##TAIL(m, comm),                                              \
+                 (const void *in, COUNT n, MPI_Datatype type, void *out, const COUNT m[], const PLACE at[],  \
+                  MPI_Datatype to, MPI_Comm comm),                                                           \
+                 (in, n, type, out, m, at, to, comm))                                                        \
+    WRAP_MEETING(                                                                                            \
+        MPI_Alltoall##TAIL, m,                                                                               \
+        (const void *in, COUNT n, MPI_Datatype type, void *out, COUNT m, MPI_Datatype to, MPI_Comm comm),    \
+        (in, n, type, out, m, to, comm))                                                                     \
+    WRAP_MEETING(MPI_Reduce_scatter_block##TAIL, n,                                                          \
+                 (const void *in, void *out, COUNT n, MPI_Datatype type, MPI_Op op, MPI_Comm comm),          \
+                 (in, out, n, type, op, comm))
 
-WRAP_MEETING(MPI_Barrier, 1, (MPI_Comm comm), (comm));
-WRAP_MEETING(MPI_Allreduce, n,
-             (const void *in, void *out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-             (in, out, n, type, op, comm));
-WRAP_MEETING(MPI_Allgather, m,
-             (const void *in, int n, MPI_Datatype type, void *out, int m, MPI_Datatype to, MPI_Comm comm),
-             (in, n, type, out, m, to, comm));
-WRAP_MEETING(MPI_Allgatherv, all_give(m, comm),
-             (const void *in, int n, MPI_Datatype type, void *out, const int m[], const int at[],
-              MPI_Datatype to, MPI_Comm comm),
-             (in, n, type, out, m, at, to, comm));
-WRAP_MEETING(MPI_Alltoall, m,
-             (const void *in, int n, MPI_Datatype type, void *out, int m, MPI_Datatype to, MPI_Comm comm),
-             (in, n, type, out, m, to, comm));
-WRAP_MEETING(MPI_Reduce_scatter_block, n,
-             (const void *in, void *out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-             (in, out, n, type, op, comm));
+WRAP_MEETING(MPI_Barrier, true, (MPI_Comm comm), (comm))
+MEETINGS(int, int, )
+#if MPI_VERSION >= 4
+MEETINGS(MPI_Count, MPI_Aint, _c)
+#endif

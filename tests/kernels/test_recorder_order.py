@@ -69,15 +69,16 @@ int statfs(const char *path, struct statfs *s) {
 
 
 def raced(
-    stack: Stack, folder: Path, kind: str, *libraries: Path, program_of: str = "mpi_ordered.c"
-) -> Blame:
-    """What `blame` finds in a run of a program, with these libraries preloaded."""
+    stack: Stack, folder: Path, kind: str, *libraries: Path, program_of: str = "mpi_ordered.c",
+    words: tuple[str, ...] = (),
+) -> Blame:  # fmt: skip
+    """What `blame` finds in a run of a program, with these libraries preloaded. `words`: for its
+    compiler."""
     program, traces, data = (folder / name for name in ("program", "traces", "data"))
     data.mkdir()
     source = Path(__file__).with_name(program_of)
-    words = [f"mpicc.{stack.name}", "-D_GNU_SOURCE", "-pthread", "-w", str(source)]
-    words += ["-o", str(program)]
-    subprocess.run(words, check=True)
+    compiler = [f"mpicc.{stack.name}", "-D_GNU_SOURCE", "-pthread", "-w", *words]
+    subprocess.run([*compiler, str(source), "-o", str(program)], check=True)
     variables = preload(stack, traces, data, dxt=True)
     variables["LD_PRELOAD"] = ":".join([variables["LD_PRELOAD"], *map(str, libraries)])
     done = launched(stack, 3, [program, data / "f", kind], variables)
