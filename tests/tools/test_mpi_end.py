@@ -60,6 +60,8 @@ FIRST = OWN_WORDS.partition("[n1:7] [ 0]")[0]  # the handler crashed, too
     [
         (139, FIRST, True),
         (-11, "", True),
+        (-13, "", True),
+        (141, "", True),
         (134, "free(): invalid pointer", True),
         (139, OWN_WORDS % "./race", True),
         (139, OWN_WORDS % "/build/libiogauge-recorder.so", False),
