@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -329,9 +330,9 @@ def check_refusal(options: argparse.Namespace) -> None:
     """Pairs that --list rules out are refused before anything runs, with the same reason."""
     command = [*options.launch, "-n", "2", options.program, options.pattern]
     command += ["--method", options.method, "--dir", options.dir]
-    done = subprocess.run(
-        command, capture_output=True, text=True, env=environment(), timeout=SECONDS
-    )
+    start = partial(subprocess.run, command, capture_output=True, text=True, env=environment(),
+                    timeout=SECONDS)  # fmt: skip
+    done = mpi_end.twice_at_most(start, lambda one: one.returncode in mpi_end.LAUNCHER_DIED)
     expect("exit status", done.returncode, 2)
     if options.refused not in done.stderr:
         raise Wrong(f"stderr is {done.stderr!r}; expected {options.refused!r}")
