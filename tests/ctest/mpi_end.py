@@ -69,10 +69,12 @@ def _is_ours(said: str) -> bool:
 
 def may_be_of_mpi(done: subprocess.CompletedProcess[str]) -> bool:
     """Did any other program perhaps crash in Open MPI? Nothing that it says need tell."""
-    if done.returncode in LAUNCHER_DIED:
-        return True
     said = done.stderr + done.stdout
     return done.returncode in SIGNALLED and OF_MPICH not in said and not _is_ours(said)
+
+
+def _launcher_died(done: object) -> bool:
+    return getattr(done, "returncode", getattr(done, "status", None)) in LAUNCHER_DIED
 
 
 def twice_at_most(
@@ -82,7 +84,7 @@ def twice_at_most(
 ) -> Done:
     """What a run gave; of one in which MPI crashed, what a second gave. `renew`: before that."""
     done = run()
-    if crashed(done):
+    if _launcher_died(done) or crashed(done):
         said = str(getattr(done, "stderr", done))[:LONGEST]
         warnings.warn(f"repeated, because MPI crashed: {said}", stacklevel=2)
         renew()

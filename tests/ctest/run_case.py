@@ -332,7 +332,7 @@ def check_refusal(options: argparse.Namespace) -> None:
     command += ["--method", options.method, "--dir", options.dir]
     start = partial(subprocess.run, command, capture_output=True, text=True, env=environment(),
                     timeout=SECONDS)  # fmt: skip
-    done = mpi_end.twice_at_most(start, lambda one: one.returncode in mpi_end.LAUNCHER_DIED)
+    done = mpi_end.twice_at_most(start, lambda one: mpi_end.kernel_blames_mpi(one.stderr))
     expect("exit status", done.returncode, 2)
     if options.refused not in done.stderr:
         raise Wrong(f"stderr is {done.stderr!r}; expected {options.refused!r}")

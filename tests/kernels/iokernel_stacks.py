@@ -145,10 +145,7 @@ class Stack:
                 shutil.rmtree(anew)
                 anew.mkdir()
 
-        def mpi_failed(one: Ended) -> bool:
-            return one.status in mpi_end.LAUNCHER_DIED or mpi_end.kernel_blames_mpi(one.stderr)
-
-        done = mpi_end.twice_at_most(once, mpi_failed, renew)
+        done = mpi_end.twice_at_most(once, lambda one: mpi_end.kernel_blames_mpi(one.stderr), renew)
         assert done.status is not None, f"{done.why}: {command}\n{done.stderr}"
         if done.document is not None:
             _schema().validate(done.document)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -60,8 +61,6 @@ FIRST = OWN_WORDS.partition("[n1:7] [ 0]")[0]  # the handler crashed, too
     [
         (139, FIRST, True),
         (-11, "", True),
-        (-13, "", True),
-        (141, "", True),
         (134, "free(): invalid pointer", True),
         (139, OWN_WORDS % "./race", True),
         (139, OWN_WORDS % "/build/libiogauge-recorder.so", False),
@@ -100,6 +99,18 @@ def test_a_second_crash_is_a_failure(crashes: int, tmp_path: Path) -> None:
         status = once()
     assert status == (139 if crashes == 2 else 0)
     assert found == [["restart"]] * (2 if crashes else 1)
+
+
+@pytest.mark.parametrize("status", [-13, 141])
+@pytest.mark.parametrize("kind", ["returncode", "status"])
+def test_a_run_whose_launcher_died_is_repeated_once(kind: str, status: int) -> None:
+    """Whatever the caller takes for a crash of MPI, and whatever it calls a status."""
+    runs = iter([status, status, 2])
+    with pytest.warns(UserWarning, match="repeated, because MPI crashed"):
+        done = mpi_end.twice_at_most(
+            lambda: SimpleNamespace(stderr="", **{kind: next(runs)}), lambda _: False
+        )
+    assert vars(done)[kind] == status and list(runs) == [2]
 
 
 @pytest.mark.parametrize(
