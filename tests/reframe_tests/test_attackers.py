@@ -6,17 +6,16 @@ from __future__ import annotations
 
 import itertools
 import os
-import shutil
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from iogauge.common.files import write_whole
-from iogauge.common.paths import KERNELS
-from iogauge.measure.kernels import STRICT, build, environ, lacking
+from iogauge.measure.certify.stacks import prepare
+from iogauge.measure.kernels import build_for_tests, environ, lacking
 from reframe_tests.framework import recorders, verifier_check
+from tests.changed_kernel import changed_kernel
 from tests.reframe_session import reframe
 from tests.reframe_tests.fifth_lies import FIFTH_LIES
 from tests.reframe_tests.fourth_lies import FOURTH_LIES
@@ -218,30 +217,12 @@ LIES = {
 }
 
 
-@pytest.fixture(scope="module")
-def liar(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Lie, str], Path]:
-    """Builds kernels that tell a lie; the sources are as they were before the next one."""
-    source = tmp_path_factory.mktemp("lies") / "kernels"
-    shutil.copytree(KERNELS, source)
-    shutil.copy(KERNELS.parent / "VERSION", source.parent)
-
-    def built(lie: Lie, stack: str) -> Path:
-        if reason := lacking(stack):
-            pytest.skip(reason)
-        folder = source.with_name(stack)
-        honest = {name: (source / name).read_text() for name, _, _ in lie.changes}
-        try:
-            for name, text, lied in lie.changes:
-                now = (source / name).read_text()
-                assert now.count(text) == 1, f"{name} has another text than {text!r}"
-                (source / name).write_text(now.replace(text, lied))
-            newer = [] if stack in STACKS else ["cgns"]  # which they may not have
-            return build(stack, folder, STRICT, "-DBUILD_TESTING=OFF", source=source, without=newer)
-        finally:
-            for name, text in honest.items():
-                (source / name).write_text(text)
-
-    return built
+def liar(lie: Lie, stack: str, folder: Path) -> Path:
+    """The program with the lie."""
+    if reason := lacking(stack):
+        pytest.skip(reason)
+    honest = build_for_tests(stack) if stack in STACKS else prepare(stack).program.parent
+    return changed_kernel(honest, lie.changes, folder, environ(stack)["extras"].get("inside", ()))
 
 
 def marks(lie: Lie) -> list[pytest.MarkDecorator]:
@@ -270,14 +251,10 @@ def stacks(name: str, lie: Lie) -> tuple[str, ...]:
     ],
 )
 def test_a_lie_has_a_witness(
-    name: str,
-    stack: str,
-    liar: Callable[[Lie, str], Path],
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
+    name: str, stack: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     lie = LIES[name]
-    program = liar(lie, stack)
+    program = liar(lie, stack, tmp_path / "lies")
     if not lie.witness.startswith(OF_THE_CHECK):
         passed = verifier_check.stamp_of(program, recorders.find({}, program, lambda _: False))
         write_whole(passed, "")

@@ -26,7 +26,8 @@ from reframe_tests.framework.verifier_check import (
     problem,
     second_runs,
 )
-from tests.reframe_session import ROOT, reframe
+from tests.changed_kernel import changed_kernel
+from tests.reframe_session import reframe
 
 Json = dict[str, Any]
 
@@ -184,19 +185,9 @@ READS_ITS_OWN = (
 def test_a_kernel_that_lies_measures_nothing(
     tmp_path: Path, change: tuple[str, str, str], words: str
 ) -> None:
-    name, before, after = change
-    source = tmp_path / "kernels"
-    shutil.copytree(ROOT / "kernels", source)
-    shutil.copy(ROOT / "VERSION", tmp_path)
-    text = (source / name).read_text()
-    assert text.count(before) == 1
-    (source / name).write_text(text.replace(before, after))
-    folder = tmp_path / "build"
-    kernels.build("mpich", folder, "-DBUILD_TESTING=OFF", target="iokernel", source=source)
+    program = changed_kernel(kernels.build_for_tests("mpich"), [change], tmp_path / "lies")
     one = ("-t", "smoke", "-t", "ram", "-n", "S3d.*call=posix%", "-p", "mpich")
-    session = reframe(
-        tmp_path / "out", "-r", *one, "-S", f"kernel_path={folder / 'iokernel'}", tests="s3d.py"
-    )
+    session = reframe(tmp_path / "out", "-r", *one, "-S", f"kernel_path={program}", tests="s3d.py")
     assert session.status == 1
     assert words in session.text, session.text
     assert all(case["result"] != "pass" for case in session.cases)
