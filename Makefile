@@ -10,7 +10,7 @@ OLD := ab certificate claims lock-check newer replay shrink site stacks tune
 .PHONY: help run help-dev $(OLD) test test-all test-nightly soak-kills bench setup setup-test lint fuzz test-kernels \
 	test-more-kernels-openmpi test-more-kernels-mpich test-python-slow nightly-selftest nightly-fuzz nightly-soak nightly-soak-kills \
 	test-kernels-openmpi test-kernels-mpich documents-smoke test-sanitizers test-python test-newer coverage soak bench-harness \
-	selftest simulate replay-size test-logs test-slurm test-pbs test-readers test-fs test-fs-local guest spack-mirror docs clean \
+	selftest simulate replay-size test-logs test-slurm test-pbs test-readers test-fs guest spack-mirror docs clean \
 	replay-faithful blame-size
 
 PYTHON := .venv/bin/python
@@ -58,7 +58,7 @@ $(OLD):
 
 # The parts of `make test`, what `make test-all` runs besides, and what depends on chance or on time.
 QUICK_PARTS := lint test-kernels-openmpi test-kernels-mpich test-python
-REST_PARTS := test-more-kernels-openmpi test-more-kernels-mpich test-sanitizers test-newer test-python-slow test-fs-local
+REST_PARTS := test-more-kernels-openmpi test-more-kernels-mpich test-sanitizers test-newer test-python-slow
 NIGHTLY_PARTS := nightly-selftest nightly-fuzz nightly-soak nightly-soak-kills coverage
 
 test: setup-test ## lint, kernels, and the quick tests of pytest (10 minutes on 2 cores)
@@ -164,10 +164,6 @@ test-newer: setup-test
 	@environments/debian/setup.sh --test --releases || true
 	$(PYTHON) -m pytest -q -m newer tests/site_configs/test_newer.py $(ARGS)
 	IOGAUGE_ATTACKED=trixie-openmpi $(PYTHON) -m pytest -q -n 0 -m newer tests/reframe_tests/test_attackers.py
-
-# ext4, xfs, btrfs and tmpfs, mounted for the tests alone.
-test-fs-local: setup-test
-	@$(PYTHON) -m tests.mounted_fs --local --tests quick
 
 test-fs: ### mount every file system that this machine can, test on each, unmount (ARGS='xfs moosefs')
 	@environments/debian/setup.sh --test --fs

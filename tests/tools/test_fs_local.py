@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""ext4, xfs, btrfs and tmpfs, mounted for these tests alone: each byte is right on each of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from iogauge.common.paths import ROOT
+
+
+@pytest.mark.first
+@pytest.mark.slow
+def test_each_byte_is_right_on_local_file_systems(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.mounted_fs", "--local", "--tests", "quick"],
+        cwd=ROOT, env={**os.environ, "IOGAUGE_OUTPUT": str(tmp_path)}, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
