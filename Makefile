@@ -64,7 +64,7 @@ NIGHTLY_PARTS := nightly-selftest nightly-fuzz nightly-soak nightly-soak-kills c
 test: setup-test ## lint, kernels, and the quick tests of pytest (10 minutes on 2 cores)
 	@tools/parts.sh '$(MAKE)' $(QUICK_PARTS)
 
-test-all: setup-test ## everything that CI runs: the parts of make test, then the rest (40 minutes on 2 cores)
+test-all: setup-test ## everything that CI runs: the parts of make test, then the rest (35 minutes on 2 cores)
 	@tools/parts.sh '$(MAKE)' $(QUICK_PARTS) $(REST_PARTS)
 
 test-nightly: setup-test ### random faults, input, kills and many runs: counts what fails (2 hours; SEED=1)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A program of changed sources: they are compiled, all else is the objects of another build."""
+"""A program of changed sources: what depends on them is compiled, the rest is another build's."""
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -21,35 +22,46 @@ def changed_kernel(
     """`iokernel` in the new `folder`, with the recorder. `build`: of Ninja; `inside`: the command
     that enters the stack's root."""
 
-    def run(*words: str) -> str:
+    def run(*words: str) -> list[str]:
         done = subprocess.run(
             [*inside, *words], cwd=build, stdout=subprocess.PIPE, text=True, check=True
         )
-        return done.stdout
+        return done.stdout.splitlines()
 
-    folder.mkdir()
+    tree, program = folder / "kernels", folder / "iokernel"
+    shutil.copytree(KERNELS, tree)
     shutil.copy(build / RECORDER, folder)
-    sources: dict[str, str] = {}
+    changed = set()
     for name, text, other in changes:
-        now = sources.get(name) or (KERNELS / name).read_text()
+        now = (tree / name).read_text()
         assert now.count(text) == 1, f"{name} has another text than {text!r}"
-        sources[name] = now.replace(text, other)
-    *compiled, linked = run("ninja", "-t", "commands", "iokernel").splitlines()
-    program = folder / "iokernel"
+        (tree / name).write_text(now.replace(text, other))
+        changed.add(str(KERNELS / name))
+    *commands, link = run("ninja", "-t", "commands", "iokernel")
+    depends = dependencies(build, run("ninja", "-t", "deps"))
     own = {"iokernel": str(program)}
-    for name, source in sources.items():
-        original, changed = KERNELS / name, folder / name.replace("/", "_")
-        changed.write_text(source)
-        (command,) = (line for line in compiled if line.endswith(f" -c {original}"))
-        words = shlex.split(command)
+    for command in commands:
+        words = shlex.split(command.replace(str(KERNELS), str(tree)))
+        if "-c" not in words or changed.isdisjoint(depends[words[words.index("-o") + 1]]):
+            continue
         named = words[words.index("-o") + 1]
-        own[named] = f"{changed}.o"
-        words[words.index("-MF") + 1] = f"{changed}.d"
-        run(
-            *(own.get(word, word) for word in words[:-1]),
-            "-iquote",
-            str(original.parent),
-            str(changed),
-        )
-    run(*(own.get(word, word) for word in shlex.split(linked.split(" && ")[1])))
+        own[named] = str(folder / named.replace("/", "_"))
+        words[words.index("-MF") + 1] = f"{own[named]}.d"
+        words[words.index("-o") + 1] = own[named]
+        run(*words)
+    assert len(own) > 1, f"nothing is compiled of {changed}"
+    run(*(own.get(word, word) for word in shlex.split(link.split(" && ")[1])))
     return program
+
+
+def dependencies(build: Path, lines: Iterable[str]) -> dict[str, set[str]]:
+    """Object: its sources and headers, as Ninja lists them; ccache makes their paths relative."""
+    found: dict[str, set[str]] = {}
+    name = ""
+    for line in lines:
+        if line[:1].isspace():
+            found[name].add(os.path.normpath(build / line.strip()))
+        elif line:
+            name = line.split(":")[0]
+            found[name] = set()
+    return found
