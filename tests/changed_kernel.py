@@ -42,13 +42,11 @@ def changed_kernel(
     own = {"iokernel": str(program)}
     for command in commands:
         words = shlex.split(command.replace(str(KERNELS), str(tree)))
-        if "-c" not in words or changed.isdisjoint(depends[words[words.index("-o") + 1]]):
-            continue
-        named = words[words.index("-o") + 1]
-        own[named] = str(folder / named.replace("/", "_"))
-        words[words.index("-MF") + 1] = f"{own[named]}.d"
-        words[words.index("-o") + 1] = own[named]
-        run(*words)
+        made = words[words.index("-o") + 1] if "-c" in words else ""
+        if made and not changed.isdisjoint(depends[made]):
+            own[made] = str(folder / made.replace("/", "_"))
+            own[f"{made}.d"] = f"{own[made]}.d"
+            run(*(own.get(word, word) for word in words))
     assert len(own) > 1, f"nothing is compiled of {changed}"
     run(*(own.get(word, word) for word in shlex.split(link.split(" && ")[1])))
     return program

@@ -53,7 +53,7 @@ def checker(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     library = subprocess.run(ask, capture_output=True, text=True, check=True).stdout.strip()
     assert Path(library).is_absolute(), "gcc has no liblsan.so"
     keep = tmp_path_factory.mktemp("keep") / "keep.so"
-    built(KERNELS / "tests" / "keep_modules.c", keep, "-shared", "-fPIC")
+    built(KERNELS / "tests" / "leak_origin.c", keep, "-shared", "-fPIC")
     options = f"suppressions={KERNELS / 'tests' / 'lsan.supp'}:exitcode={FOUND}:{OPTIONS}"
     return {
         "LD_PRELOAD": f"{library}:{keep}", "LSAN_OPTIONS": options,

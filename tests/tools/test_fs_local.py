@@ -22,3 +22,6 @@ def test_each_byte_is_right_on_local_file_systems(tmp_path: Path) -> None:
         text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
+    lacks = [line for line in done.stdout.splitlines() if line.startswith("not mounted: ")]
+    if lacks:  # the others are right
+        pytest.skip("; ".join(lacks))
