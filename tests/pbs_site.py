@@ -14,7 +14,7 @@ from reframe_tests.jobs.schedulers import templated
 from site_configs import local
 from site_configs.support import common, debian
 
-templated.HELD = 5.0
+templated.NEVER, templated.HELD = 1.0, 5.0
 templated.AGAIN = 1.0
 RSH = Path(__file__).with_name("pbs_rsh.sh")
 # Debian's Open MPI knows nothing of PBS, and would fill the first node; MPICH finds the nodes.

@@ -107,12 +107,14 @@ def untraced_kernel(folder: Path) -> Path:
     return Path(shutil.copy(build_for_tests("mpich") / "iokernel", folder))
 
 
-def changed_site(folder: Path, code: str) -> Path:
-    """The local site with `code` run on it: `site` is its data, `environ(name)` a stack."""
+def changed_site(folder: Path, code: str, of: str = "site_configs.local") -> Path:
+    """The site of module `of` with `code` run on it: `site` is its data, `environ(name)` a stack,
+    `templated` the base of its back ends."""
     config = folder / "changed.py"
     config.write_text(
         f"import sys\nsys.path.append({str(ROOT)!r})\n"
-        "from site_configs.local import site_configuration as site\n"
+        "from reframe_tests.jobs.schedulers import templated\n"
+        f"from {of} import site_configuration as site\n"
         "def environ(name):\n"
         "    return next(e for e in site['environments'] if e['name'] == name)\n"
         "partition = site['systems'][0]['partitions'][0]\n"

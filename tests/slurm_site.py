@@ -17,7 +17,7 @@ from reframe_tests.jobs.schedulers import templated
 from site_configs import local
 from site_configs.support import common, debian
 
-templated.HELD = 5.0
+templated.NEVER = 1.0
 templated.AGAIN = 1.0
 CORES = 4
 

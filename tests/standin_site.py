@@ -15,8 +15,8 @@ from site_configs import local
 from site_configs.support import common, debian
 
 templated.AGAIN = 1.0
-if os.environ.get("STANDIN_SAYS") == "held":
-    templated.HELD = 2.0
+if os.environ.get("STANDIN_SAYS") in ("never", "held"):
+    templated.NEVER = templated.HELD = 2.0
 
 SYSTEMS = ("pbs", "torque", "cobalt", "loadleveler")
 

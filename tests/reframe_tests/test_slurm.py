@@ -21,7 +21,7 @@ import pytest
 from iogauge.measure.kernels import build_for_tests
 from tests import slurm_site
 from tests.ctest import mpi_end
-from tests.reframe_session import ROOT, Session, reframe, untraced_kernel
+from tests.reframe_session import ROOT, Session, changed_site, reframe, untraced_kernel
 from tests.selftest import injector
 from tests.slurm_cluster import PATIENCE, Cluster, lacking
 from tests.slurm_guard import members
@@ -172,15 +172,11 @@ def test_scripts_written_beforehand_run_and_are_collected(cluster: Cluster, tmp_
     assert sorted(one.parent.name.split("_")[0] for one in scripts) == ["NoticesAWrongByte", "S3d"]
     shutil.rmtree(scripts[0].parents[2] / "openmpi")
     for script in scripts:
-        subprocess.run(
-            ["sbatch", "--wait", "job.sh"], cwd=script.parent, env=environment, check=True
-        )
+        submit = ["sbatch", "--wait", "job.sh"]
+        subprocess.run(submit, cwd=script.parent, env=environment, check=True)
     environment["IOGAUGE_OUTPUT"] = str(tmp_path / "output")
-    words = [sys.executable, "-m", "iogauge", "collect", str(tmp_path / "scripts")]
-    words += ["--site", str(SITE)]
-    done = subprocess.run(
-        words, check=False, capture_output=True, text=True, cwd=ROOT, env=environment
-    )
+    words = [*words[:3], "collect", str(tmp_path / "scripts"), "--site", str(SITE)]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, env=environment)
     found = {case["environ"]: case for case in Session(0, "", tmp_path / "output").cases}
     assert found["mpich"]["result"] == "pass", done.stdout
     assert found["openmpi"]["result"] != "pass"
@@ -197,16 +193,17 @@ def test_a_job_that_fails_is_quoted(cluster: Cluster, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "reason"),
-    [("-SS3d.time_limit=2h", "PartitionTimeLimit"), ("-J=--hold", "JobHeldUser")],
+    ("option", "held", "reason"),
+    [("-SS3d.time_limit=2h", 600, "PartitionTimeLimit"), ("-J=--hold", 5, "JobHeldUser")],
 )
 def test_a_job_that_cannot_start_is_cancelled_with_the_reason(
-    option: str, reason: str, cluster: Cluster, tmp_path: Path
+    option: str, held: int, reason: str, cluster: Cluster, tmp_path: Path
 ) -> None:
     """Its limit is above the partition's, or it is held: Slurm leaves it pending. A first session
     runs the job on which all tests depend: held, that one would fail in their place."""
     assert run(cluster, tmp_path / "first", "-p", "mpich").status == 0
-    session = run(cluster, tmp_path, "-p", "mpich", option)
+    site = changed_site(tmp_path, f"templated.HELD = {held}", "tests.slurm_site")
+    session = run(cluster, tmp_path, "-p", "mpich", option, config=site)
     assert session.status == 1
     (case,) = session.cases
     assert reason in case["fail_reason"]
@@ -219,14 +216,9 @@ def test_a_path_that_is_not_on_the_node_is_named_with_its_key(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     missing = tmp_path / "nosuch"
-    site = tmp_path / "no_path.py"
-    site.write_text(
-        f"import sys\nsys.path.append({str(SITE.parent)!r})\n"
-        "from slurm_site import site_configuration as site\n"
-        "extras = site['systems'][0]['partitions'][0]['extras']\n"
-        f"extras['filesystems']['disk'] |= {{'path': {str(missing)!r}, 'create': False}}\n"
-        "site_configuration = site\n"
-    )
+    disk = "partition['extras']['filesystems']['disk']"
+    change = f"{disk} |= {{'path': {str(missing)!r}, 'create': False}}"
+    site = changed_site(tmp_path, change, "tests.slurm_site")
     session = run(cluster, tmp_path, "-p", "mpich", config=site)
     assert session.status == 1
     assert f"error: file system disk: {missing} is not a folder on " in session.text

@@ -20,10 +20,11 @@ class Queued(Templated):
     queued = frozenset({"PENDING", "REQUEUED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT"})
     ask_why = "squeue -h -j {} -o %r"
     reason = re.compile(r"(\S.*)")
-    # Of Slurm's "Job Reason Codes".
-    held = re.compile(r"JobHeld(User|Admin)")
+    # Of Slurm's "Job Reason Codes". A job that its partition refuses has PartitionConfig,
+    # whatever the cause, until Slurm first examines the queue.
+    held = re.compile(r"JobHeld(User|Admin)|PartitionConfig")
     never = re.compile(
-        r"Partition(TimeLimit|NodeLimit|Config)|BadConstraints|(Account|QOS)NotAllowed"
+        r"Partition(TimeLimit|NodeLimit)|BadConstraints|(Account|QOS)NotAllowed"
         r"|JobHoldMaxRequeue|launch.failed.requeued.held|ReservationDeleted|MaxMemPerLimit"
         r"|DependencyNeverSatisfied|Invalid(Account|QOS)|(Assoc|QOS)Max\w*Per(Job|Node)|QOSMin"
     )

@@ -26,6 +26,9 @@ from reframe_tests.jobs import shell
 from reframe_tests.jobs.render import TemplateProblem, render, template_for
 
 PATIENCE = 3  # answers in a row that cannot be understood
+# Seconds for which the scheduler says that a job can never start, before it is believed: one cycle
+# may be wrong. Slurm examines all its queue every minute.
+NEVER = 90.0
 # Seconds for which a job may be held: a site's hook may hold a new job, and another release it. PBS
 # calls periodic hooks every two minutes unless told otherwise.
 HELD = 300.0
@@ -97,9 +100,9 @@ class TemplatedJob:
 
     template: str
     script_values: dict[str, Any] | None = None
-    misunderstood, said_never, is_given_up = 0, 0, False
-    held_since: float | None = None
-    asked = told = 0.0  # seconds in the queue before the next question, or word
+    misunderstood, is_given_up = 0, False
+    patience: float | None = None  # NEVER, HELD, or None while nothing blocks it
+    asked = told = blocked = 0.0  # seconds in the queue before the next question, word, or block
     # What only the test knows: machine/placed.py.
     placement: dict[str, Any] = {}
 
@@ -169,13 +172,11 @@ class TemplatedJob:
         self.asked = AGAIN + 1.2 * waited
         if too_long:
             return f"maximum pending time exceeded: {why}"
-        since = waited if self.held_since is None else self.held_since
-        self.held_since = since if job.scheduler.held.match(why) else None
-        is_held = self.held_since is not None and waited - since >= HELD
-        self.said_never = self.said_never + 1 if job.scheduler.never.match(why) else 0
-        if self.said_never:
-            self.asked = waited  # at once again: one cycle may be wrong
-        if is_held or self.said_never >= PATIENCE:
+        is_never, is_held = job.scheduler.never.match(why), job.scheduler.held.match(why)
+        patience = NEVER if is_never else HELD if is_held else None
+        if patience != self.patience:
+            self.patience, self.blocked = patience, waited
+        if patience is not None and waited - self.blocked >= patience:
             return f"it cannot start: {why}"
         if waited >= max(self.told, LONG):
             self.told = 2 * waited
