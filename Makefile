@@ -56,19 +56,20 @@ tune: NEW := tune
 $(OLD):
 	@echo 'make $@ is now: $(IOGAUGE) $(NEW)' >&2; exit 2
 
+PARTS := .venv/bin/python -m tests.parts
 # The parts of `make test`, what `make test-all` runs besides, and what depends on chance or on time.
 QUICK_PARTS := lint test-kernels-openmpi test-kernels-mpich test-python
 REST_PARTS := test-more-kernels-openmpi test-more-kernels-mpich test-sanitizers test-newer test-python-slow
 NIGHTLY_PARTS := nightly-selftest nightly-fuzz nightly-soak nightly-soak-kills coverage
 
 test: setup-test ## lint, kernels, and the quick tests of pytest (10 minutes on 2 cores)
-	@tools/parts.sh '$(MAKE)' $(QUICK_PARTS)
+	@$(PARTS) '$(MAKE)' $(QUICK_PARTS)
 
 test-all: setup-test ## everything that CI runs: the parts of make test, then the rest (35 minutes on 2 cores)
-	@tools/parts.sh '$(MAKE)' $(QUICK_PARTS) $(REST_PARTS)
+	@$(PARTS) '$(MAKE)' $(QUICK_PARTS) $(REST_PARTS)
 
 test-nightly: setup-test ### random faults, input, kills and many runs: counts what fails (2 hours; SEED=1)
-	@tools/parts.sh '$(MAKE)' $(NIGHTLY_PARTS)
+	@$(PARTS) '$(MAKE)' $(NIGHTLY_PARTS)
 
 documents-smoke: setup-test ### every experiment of the documents here for seconds, both stacks (ARGS="-k idris-2011-p35")
 	$(PYTHON) -m pytest -q -m 'documents or slow' tests/docs/test_documents.py -k runs_here $(ARGS)
@@ -97,11 +98,11 @@ lint: setup-test ## ruff, mypy, clang-format and shellcheck over all sources
 	@# Its workers have 3 seconds to start, which is too short on a busy machine: status 2.
 	.venv/bin/mypy --num-workers 2 || { [[ $$? == 2 ]] && .venv/bin/mypy; }
 	.venv/bin/clang-format --dry-run --Werror kernels/*.[ch] kernels/*/*.[ch] tests/*/*.c
-	shellcheck environments/*/*.sh containers/*.sh tests/*.sh tests/*/*.sh tools/*.sh reframe_tests/*/*.sh .ci/run
+	shellcheck environments/*/*.sh containers/*.sh tests/*.sh tests/*/*.sh reframe_tests/*/*.sh .ci/run
 
 # Every pattern x method x mode of each stack's kernels, with two counts of processes; warnings are errors.
 test-kernels: setup-test
-	@tools/parts.sh '$(MAKE)' $(KERNEL_TESTS)
+	@$(PARTS) '$(MAKE)' $(KERNEL_TESTS)
 
 $(KERNEL_TESTS): test-kernels-%: setup-test
 	@$(COUNTED) $(CCACHE) $(IOGAUGE) build --for-tests --stack $*
@@ -141,7 +142,7 @@ coverage: COUNTED = IOGAUGE_COVERAGE=1
 coverage: PYTHON = .venv/bin/coverage run --data-file=$(CURDIR)/$(COUNTS)/counts
 coverage: setup-test ### the lines that no test enters (an hour)
 	@rm -rf $(COUNTS) && mkdir -p $(COUNTS)
-	@PYTHON='$(PYTHON)' COUNTED='$(COUNTED)' tools/parts.sh '$(MAKE) -e' test-kernels-openmpi test-python test-python-slow
+	@PYTHON='$(PYTHON)' COUNTED='$(COUNTED)' $(PARTS) '$(MAKE) -e' test-kernels-openmpi test-python test-python-slow
 	@.venv/bin/coverage combine --quiet --data-file=$(COUNTS)/counts
 	@.venv/bin/coverage report --data-file=$(COUNTS)/counts
 	@.venv/bin/gcovr --root . --filter kernels/ --exclude kernels/tests/ --gcov-ignore-parse-errors=all \

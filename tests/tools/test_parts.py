@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,8 +30,9 @@ def place(tmp_path: Path) -> Path:
 def start(place: Path, *targets: str) -> subprocess.Popen[str]:
     """Whatever make these tests run under, and also where SIGINT is ignored, as below `nohup`."""
     kept = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    kept["PYTHONPATH"] = str(ROOT)
     return subprocess.Popen(
-        [ROOT / "tools" / "parts.sh", "make", *targets],
+        [sys.executable, "-m", "tests.parts", "make", *targets],
         cwd=place, env=kept, stdout=subprocess.PIPE, text=True, start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Run make targets one after the other, each to its end, whatever became of the one before it. A
+table of them all is the end. Exit status: 0 all passed, 1 one failed, 128 + N after signal N.
+
+    python -m tests.parts MAKE TARGET [TARGET ...]
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from types import FrameType
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+HEAD = "part                   result  min:s"
+
+
+class Stopped:
+    """The first signal. It is handed on to all processes of the target that runs."""
+
+    number = 0
+    target: subprocess.Popen[bytes] | None = None
+
+    def __call__(self, number: int, _: FrameType | None) -> None:
+        self.number = self.number or number
+        self.end()
+
+    def end(self) -> None:
+        if self.number and self.target and self.target.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self.target.pid, self.number)
+
+
+def run(make: str, target: str, stopped: Stopped) -> str:
+    """Run a target as a process group, and return its row of the table."""
+    print(f"== {target}", flush=True)
+    start = time.monotonic()
+    stopped.target = subprocess.Popen(
+        [*make.split(), "--no-print-directory", target],
+        stdin=subprocess.DEVNULL,
+        preexec_fn=os.setpgrp,
+    )
+    stopped.end()  # the signal may have come before the target
+    failed = stopped.target.wait()
+    result = "ended" if stopped.number else "FAILED" if failed else "passed"
+    minutes, seconds = divmod(int(time.monotonic() - start), 60)
+    return f"{target:<22} {result:<7} {minutes:3d}:{seconds:02d}"
+
+
+def main(make: str, targets: list[str]) -> int:
+    stopped = Stopped()
+    for number in SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, stopped)
+    rows: list[str] = []
+    for target in targets:
+        if not stopped.number:
+            rows.append(run(make, target, stopped))
+    print(HEAD, *rows, sep="\n", flush=True)
+    if stopped.number:
+        return 128 + stopped.number
+    return 1 if any(" FAILED " in row for row in rows) else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1], sys.argv[2:]))
