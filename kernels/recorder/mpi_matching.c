@@ -4,7 +4,7 @@
 
 #define WORLD 1
 
-static uint64_t mixed(uint64_t x) {
+uint64_t message_hash(uint64_t x) {
     x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;
     x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53u;
     return x ^ x >> 33;
@@ -29,7 +29,13 @@ int64_t message_key(MPI_Comm comm, int tag) {
     const communicator *known = find(comm);
     uint64_t of = known ? known->identity : 0;
     recorder_unlock();
-    return of ? (int64_t)(mixed(of + mixed((uint64_t)(int64_t)tag + 1)) >> 1 | 1) : 0;
+    return of ? (int64_t)(message_hash(of + message_hash((uint64_t)(int64_t)tag + 1)) >> 1 | 1) : 0;
+}
+
+int message_processes(MPI_Comm comm) {
+    LOOK_UP(get_size, MPI_Comm_size, (MPI_Comm, int *));
+    int processes = 0;
+    return get_size(comm, &processes) == MPI_SUCCESS ? processes : 0;
 }
 
 int message_process(MPI_Comm comm, int rank) {
@@ -37,10 +43,9 @@ int message_process(MPI_Comm comm, int rank) {
     LOOK_UP(group_of, MPI_Comm_group, (MPI_Comm, MPI_Group *));
     LOOK_UP(translate, MPI_Group_translate_ranks, (MPI_Group, int, const int *, MPI_Group, int *));
     LOOK_UP(release, MPI_Group_free, (MPI_Group *));
-    LOOK_UP(get_size, MPI_Comm_size, (MPI_Comm, int *));
     MPI_Group mine, all;
-    int found = -2, size = 0;
-    if (get_size(comm, &size) != MPI_SUCCESS || rank < 0 || rank >= size) return -2;
+    int found = -2;
+    if (rank < 0 || rank >= message_processes(comm)) return -2;
     group_of(comm, &mine);
     group_of(MPI_COMM_WORLD, &all);
     if (translate(mine, 1, &rank, all, &found) != MPI_SUCCESS || found < 0) found = -2;
@@ -55,7 +60,7 @@ void message_communicator(MPI_Comm parent, MPI_Comm made, int result) {
     recorder_lock();
     recorder *the = recorder_state();
     communicator *from = find(parent);
-    uint64_t identity = from ? mixed(from->identity + mixed(++from->made)) : 0;
+    uint64_t identity = from ? message_hash(from->identity + message_hash(++from->made)) : 0;
     communicator *old = made == MPI_COMM_NULL ? NULL : find(made); /* freed by a call that was not seen */
     if (old) *old = the->communicator[--the->communicators];
     if (identity && made != MPI_COMM_NULL && the->communicators < COMMUNICATORS)

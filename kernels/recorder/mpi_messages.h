@@ -14,6 +14,10 @@
 bool message_wanted(int result);
 /* 0: the communicator is not one of MPI_COMM_WORLD and what was duplicated or split from it. */
 int64_t message_key(MPI_Comm comm, int tag);
+/* Spreads the bits of a number: the finalizer of MurmurHash3. */
+uint64_t message_hash(uint64_t x);
+/* 0: unknown. */
+int message_processes(MPI_Comm comm);
 /* The rank among all processes; -2: unknown. */
 int message_process(MPI_Comm comm, int rank);
 void message_communicator(MPI_Comm parent, MPI_Comm made, int result);

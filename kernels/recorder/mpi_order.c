@@ -6,28 +6,21 @@
 #include "mpi_messages.h"
 #include "state.h"
 
-static uint64_t mixed(uint64_t x) {
-    x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;
-    x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53u;
-    return x ^ x >> 33;
-}
-
 /* An identifier of the set of processes; 0: all. */
 static int64_t name_of(MPI_Comm comm, int *processes) {
-    LOOK_UP(get_size, MPI_Comm_size, (MPI_Comm, int *));
     LOOK_UP(compare, MPI_Comm_compare, (MPI_Comm, MPI_Comm, int *));
     LOOK_UP(group_of, MPI_Comm_group, (MPI_Comm, MPI_Group *));
     LOOK_UP(translate, MPI_Group_translate_ranks, (MPI_Group, int, const int *, MPI_Group, int *));
     LOOK_UP(release, MPI_Group_free, (MPI_Group *));
     int like = MPI_UNEQUAL;
-    get_size(comm, processes);
+    *processes = message_processes(comm);
     if (compare(comm, MPI_COMM_WORLD, &like) == MPI_SUCCESS && like != MPI_UNEQUAL) return 0;
     MPI_Group mine, all;
     uint64_t sum = 0;
     group_of(comm, &mine);
     group_of(MPI_COMM_WORLD, &all);
     for (int i = 0, rank; i < *processes; i++)
-        if (translate(mine, 1, &i, all, &rank) == MPI_SUCCESS) sum += mixed((uint64_t)rank + 1);
+        if (translate(mine, 1, &i, all, &rank) == MPI_SUCCESS) sum += message_hash((uint64_t)rank + 1);
     release(&mine);
     release(&all);
     return (int64_t)(sum >> 1 | 1);
@@ -37,12 +30,6 @@ static bool between_groups(MPI_Comm comm) {
     LOOK_UP(is_inter, MPI_Comm_test_inter, (MPI_Comm, int *));
     int inter = 1;
     return is_inter(comm, &inter) != MPI_SUCCESS || inter;
-}
-
-static int processes_of(MPI_Comm comm) {
-    LOOK_UP(get_size, MPI_Comm_size, (MPI_Comm, int *));
-    int processes = 0;
-    return get_size(comm, &processes) == MPI_SUCCESS ? processes : 0;
 }
 
 /* Without elements, processes need not wait; between two groups, not for their own. */
@@ -67,7 +54,7 @@ static void met(MPI_Comm comm, bool elements, int result, double start) {
 #define MEETINGS(COUNT, PLACE, TAIL)                                                                         \
     static bool all_give##TAIL(const COUNT elements[], MPI_Comm comm) {                                      \
         if (between_groups(comm)) return false;                                                              \
-        for (int i = processes_of(comm); i-- > 0;)                                                           \
+        for (int i = message_processes(comm); i-- > 0;)                                                      \
             if (!elements[i]) return false;                                                                  \
         return true;                                                                                         \
     }                                                                                                        \

@@ -42,12 +42,6 @@ static mpi_file forget(MPI_File handle) {
     return (mpi_file){0};
 }
 
-static int processes_of(MPI_Comm comm) {
-    int n = 1;
-    LOOK_UP(size, MPI_Comm_size, (MPI_Comm, int *));
-    return size(comm, &n) == MPI_SUCCESS ? n : 1;
-}
-
 EXPORT int PMPI_File_open(MPI_Comm comm, const char *path, int mode, MPI_Info info, MPI_File *handle) {
     NEXT_MPI(MPI_File_open, (MPI_Comm, const char *, int, MPI_Info, MPI_File *));
     double start = recorder_now();
@@ -59,11 +53,11 @@ EXPORT int PMPI_File_open(MPI_Comm comm, const char *path, int mode, MPI_Info in
                made && result == MPI_SUCCESS, start);
     if (result != MPI_SUCCESS || !recorder_on()) return result;
     double end = recorder_now();
-    int processes = processes_of(comm);
+    int processes = message_processes(comm);
     recorder_lock();
     record *r = recorder_goes_on() ? recorder_record(MODULE_MPIIO, path_without_prefix(path)) : NULL;
     if (r) {
-        r->counter[processes == 1 ? MPIIO_INDEP_OPENS : MPIIO_COLL_OPENS]++;
+        r->counter[processes > 1 ? MPIIO_COLL_OPENS : MPIIO_INDEP_OPENS]++;
         r->counter[MPIIO_MODE] = mode;
         if (info != MPI_INFO_NULL) r->counter[MPIIO_HINTS]++;
         record_open(r, start, end);

@@ -25,12 +25,27 @@ CALLS = [
 ]
 
 
+# Of at most six integers or pointers, in one process or in all.
+FAILS = """\
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+int CALL(long a, long b, long c, long d, long e, long f) {
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    if (!rank) rank = getenv("PMI_RANK");
+    int (*next)(long, long, long, long, long, long) = dlsym(RTLD_NEXT, "CALL");
+    return ONLY >= 0 && rank && atoi(rank) != ONLY ? next(a, b, c, d, e, f) : FAILED;
+}
+"""
+
+
 def run_without(
-    stack: Stack, folder: Path, call: str, *words: str, processes: int = 1
+    stack: Stack, folder: Path, call: str, *words: str, processes: int = 1, only: int = -1
 ) -> list[str]:
-    """The messages of a run in which all calls of a function fail."""
+    """The messages of a run in which all calls of a function fail, or those of one process."""
     source, library, place = (folder / name for name in ("fails.c", "fails.so", "data"))
-    source.write_text(f"int {call}(void) {{ return {FAILED}; }}\n")
+    values = {"CALL": call, "ONLY": f"({only})", "FAILED": FAILED}
+    source.write_text(re.sub("CALL|ONLY|FAILED", lambda name: values[name[0]], FAILS))
     command = ["cc", "-shared", "-fPIC", str(source), "-o", str(library)]
     subprocess.run(command, check=True, capture_output=True)
     place.mkdir()
@@ -56,10 +71,11 @@ def test_a_barrier_off_the_clock_fails(stack: Stack, tmp_path: Path) -> None:
     assert ": MPI_Ibarrier: " in line
 
 
-def test_no_news_between_clients_and_io_processes(stack: Stack, tmp_path: Path) -> None:
+@pytest.mark.parametrize("only", [0, 1], ids=["client", "server"])
+def test_no_news_between_clients_and_io_processes(stack: Stack, tmp_path: Path, only: int) -> None:
     words = [*IOR, "--method", "ioserver", "--io-processes", "1"]
-    lines = run_without(stack, tmp_path, "MPI_Iprobe", *words, processes=2)
-    assert lines and all(": MPI_Iprobe: " in line for line in lines)
+    lines = run_without(stack, tmp_path, "MPI_Iprobe", *words, processes=2, only=only)
+    assert f"process {only} on {socket.gethostname()}: MPI_Iprobe: " in lines[0], lines
 
 
 # They end the job themselves, have nobody left to tell, lose memory at most, or leave a text or a
