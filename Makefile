@@ -121,12 +121,10 @@ test-sanitizers: setup-test
 	@$(CTEST) .local/build/test-sanitize -L quick
 	@$(CTEST) .local/build/test-sanitize -L more -R '[.](posix|mpiio[.]collective|hdf5[.]collective)[.]more$$'
 
-# Files of tests at a time: they wait a part of their time, the slow ones a good part, for hung jobs and schedulers.
-# More would have more MPI processes run than a small machine stands.
-test-python: WORKERS = 4
-test-python-slow: WORKERS = 6
+# Four files of tests at a time: they wait a good part of their time, for hung jobs and schedulers. Six take longer, as
+# MPI processes then wait for a core by polling.
 PYTEST = env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(CURDIR)/.local/pycache $(COUNTED) \
-	$(PYTHON) -m pytest -q --dist loadfile --no-loadscope-reorder --numprocesses $(WORKERS) --durations 20 --durations-min 10
+	$(PYTHON) -m pytest -q --dist loadfile --no-loadscope-reorder --numprocesses 4 --durations 20 --durations-min 10
 
 test-python: setup-test
 	$(PYTEST) -m 'not slow and not newer and not documents' $(ARGS)
