@@ -8,7 +8,6 @@ import itertools
 import os
 import zlib
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -243,13 +242,17 @@ def stacks(name: str, lie: Lie) -> tuple[str, ...]:
     return (able[one],) if lie.call.startswith("posix") else able
 
 
-def cases(stack: str) -> list[Any]:
-    """The lies that are told by this stack."""
-    told = {name: lie for name, lie in LIES.items() if stack in stacks(name, lie)}
-    return [pytest.param(name, stack, marks=marks(lie)) for name, lie in told.items()]
-
-
-def has_a_witness(name: str, stack: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize(
+    ("name", "stack"),
+    [
+        pytest.param(name, stack, marks=marks(lie))
+        for name, lie in LIES.items()
+        for stack in stacks(name, lie)
+    ],
+)
+def test_a_lie_has_a_witness(
+    name: str, stack: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     lie = LIES[name]
     program = liar(lie, stack, tmp_path / "lies")
     if not lie.witness.startswith(OF_THE_CHECK):
@@ -267,11 +270,3 @@ def has_a_witness(name: str, stack: str, tmp_path: Path, request: pytest.Fixture
         pytest.skip(f"{stack} has no {lie.call}")
     assert session.status == 1, "the lie passed"
     assert lie.witness in session.text, session.text
-
-
-# One worker runs all tests of a file, and these take longest: MPICH's have another file.
-@pytest.mark.parametrize(("name", "stack"), cases(STACK or "openmpi"))
-def test_a_lie_has_a_witness(
-    name: str, stack: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    has_a_witness(name, stack, tmp_path, request)
