@@ -36,9 +36,8 @@ class Stopped:
 
 
 def run(make: str, target: str, stopped: Stopped) -> str:
-    """Run a target as a process group, and return its row of the table."""
+    """Run a target as a process group, and return its result."""
     print(f"== {target}", flush=True)
-    start = time.monotonic()
     stopped.target = subprocess.Popen(
         [*make.split(), "--no-print-directory", target],
         stdin=subprocess.DEVNULL,
@@ -46,9 +45,7 @@ def run(make: str, target: str, stopped: Stopped) -> str:
     )
     stopped.end()  # the signal may have come before the target
     failed = stopped.target.wait()
-    result = "ended" if stopped.number else "FAILED" if failed else "passed"
-    minutes, seconds = divmod(int(time.monotonic() - start), 60)
-    return f"{target:<22} {result:<7} {minutes:3d}:{seconds:02d}"
+    return "ended" if stopped.number else "FAILED" if failed else "passed"
 
 
 def main(make: str, targets: list[str]) -> int:
@@ -56,14 +53,17 @@ def main(make: str, targets: list[str]) -> int:
     for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, stopped)
-    rows: list[str] = []
+    table, failed = [HEAD], False
     for target in targets:
-        if not stopped.number:
-            rows.append(run(make, target, stopped))
-    print(HEAD, *rows, sep="\n", flush=True)
-    if stopped.number:
-        return 128 + stopped.number
-    return 1 if any(" FAILED " in row for row in rows) else 0
+        start = time.monotonic()
+        result = run(make, target, stopped)
+        minutes, seconds = divmod(int(time.monotonic() - start), 60)
+        table.append(f"{target:<22} {result:<7} {minutes:3d}:{seconds:02d}")
+        failed = failed or result == "FAILED"
+        if stopped.number:
+            break
+    print(*table, sep="\n", flush=True)
+    return 128 + stopped.number if stopped.number else int(failed)
 
 
 if __name__ == "__main__":
