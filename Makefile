@@ -24,8 +24,8 @@ DOCS := .local/venv-docs
 COUNTS := .local/coverage
 READERS := .local/venv-readers
 JOBS := $(shell nproc)
-# Processes of MPICH poll, a run of Open MPI waits for half of its time.
-test-kernels-openmpi test-more-kernels-openmpi test-sanitizers: JOBS := $(shell expr 2 '*' $(JOBS))
+# A run of MPI processes waits for half of its time.
+test-kernels-% test-more-kernels-% test-sanitizers: JOBS := $(shell expr 2 '*' $(JOBS))
 CTEST = ctest -j $(JOBS) --output-on-failure --no-tests=error --test-dir
 # What a compiler made is kept for the builds of pytest, which have the same (tests/conftest.py).
 CCACHE = $(if $(shell command -v ccache),CMAKE_C_COMPILER_LAUNCHER=ccache CCACHE_DIR=$(CURDIR)/.local/ccache \

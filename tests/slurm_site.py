@@ -13,6 +13,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
+from iogauge.measure.kernels import STRICT
 from reframe_tests.jobs.schedulers import templated
 from site_configs import local
 from site_configs.support import common, debian
@@ -33,8 +34,9 @@ SRUN = {"openmpi": "--mpi=pmix", "mpich": "--mpi=pmi2"}
 
 
 def stack(environ: dict[str, Any], system: str) -> dict[str, Any]:
-    """A local stack, as it starts on a system."""
-    extras = dict(environ["extras"])
+    """A local stack, as it starts on a system, with the kernels that `make test-kernels` builds."""
+    cmake = environ["extras"]["cmake"]
+    extras = {**environ["extras"], "cmake": {**cmake, "mpi": [*cmake["mpi"], STRICT]}}
     if system == "slurm":
         extras["launcher"] = {"options": [SRUN[environ["name"]]]}
     env_vars = OPEN_MPI if environ["name"] == "openmpi" else []

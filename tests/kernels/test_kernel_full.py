@@ -38,8 +38,7 @@ class Full:
         self.places = {how: base / str(how) for how in [*MOVING[:1], *hows]}
         try:
             (self._limit if cause == QUOTA else self._mount)(base)
-            at_once = 3 if stack.name == "openmpi" else 2  # MPICH's processes poll
-            with ThreadPoolExecutor(at_once) as pool:
+            with ThreadPoolExecutor(3) as pool:
                 self.friendly = dict(pool.map(lambda how: (how, self._run(how)), MOVING[:1]))
                 self.runs = dict(
                     pool.map(lambda how: (how, self._run(how, "--no-space-check")), hows)

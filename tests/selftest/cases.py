@@ -26,9 +26,7 @@ SMALL: Mapping[str, tuple[str, ...]] = {
     "cgns-unstructured": ("--elements", "50"),
     "weather": ("--grid", "13x11x3", "--arrays", "3"),
 }
-# MPICH's processes poll: as many as the smallest machine has cores.
-PROCESSES: Mapping[str, int] = {"openmpi": 3}
-FEWEST = 2
+PROCESSES = 3
 # The guard needs its time to see that nothing moves: once for each method is enough.
 SLOW = ("stop",)
 
@@ -43,7 +41,7 @@ class Subject:
     method: str
     mode: str | None = None
     inner: str | None = None
-    processes: int = FEWEST
+    processes: int = PROCESSES
     sizes: tuple[str, ...] = ()
 
     @property
@@ -99,7 +97,7 @@ def subjects(stack: str, program: Path) -> list[Subject]:
         if "inner" in method["options"]:
             inners = [name for name in behind if name in held]
         for mode in method["modes"] or [None]:
-            processes = 1 if mode in alone else PROCESSES.get(stack, FEWEST)
+            processes = 1 if mode in alone else PROCESSES
             found += [
                 Subject(
                     stack,
