@@ -111,9 +111,9 @@ def by_objects(build: Path) -> Uses:
     for found in build.rglob("*.c.o"):
         parts = found.relative_to(build).parts
         folder = parts[: parts.index("CMakeFiles")]
-        if folder and folder[0] in APART:
-            continue
         source, program = Path(*folder, *parts[len(folder) + 2 :]).with_suffix(""), ""
+        if source.parts[0] in APART:
+            continue
         if "__" in source.parts:  # CMake's word for `..`
             source, program = Path(*source.parts[2:]), source.parts[0]
             assert source in BOTH, f"{source}: built into {program} too"
