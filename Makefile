@@ -23,9 +23,8 @@ SEED := $(shell date +%s)
 DOCS := .local/venv-docs
 COUNTS := .local/coverage
 READERS := .local/venv-readers
-JOBS := $(shell nproc)
 # A run of MPI processes waits for half of its time.
-test-kernels-% test-more-kernels-% test-sanitizers: JOBS := $(shell expr 2 '*' $(JOBS))
+JOBS := $(shell expr 2 '*' $$(nproc))
 CTEST = ctest -j $(JOBS) --output-on-failure --no-tests=error --test-dir
 # What a compiler made is kept for the builds of pytest, which have the same (tests/conftest.py).
 CCACHE = $(if $(shell command -v ccache),CMAKE_C_COMPILER_LAUNCHER=ccache CCACHE_DIR=$(CURDIR)/.local/ccache \
@@ -121,8 +120,7 @@ test-sanitizers: setup-test
 	@$(CTEST) .local/build/test-sanitize -L quick
 	@$(CTEST) .local/build/test-sanitize -L more -R '[.](posix|mpiio[.]collective|hdf5[.]collective)[.]more$$'
 
-# Four files of tests at a time: they wait a good part of their time, for hung jobs and schedulers. Six take longer, as
-# MPI processes then wait for a core by polling.
+# Four files of tests at a time: they wait a good part of their time, for hung jobs and schedulers.
 PYTEST = env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(CURDIR)/.local/pycache $(COUNTED) \
 	$(PYTHON) -m pytest -q --dist loadfile --no-loadscope-reorder --numprocesses 4 --durations 20 --durations-min 10
 

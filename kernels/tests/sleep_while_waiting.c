@@ -3,7 +3,6 @@
  * from the process that it waits for. Here it sleeps after some polls: a run of more processes than cores
  * takes a tenth of the processor time. */
 #include <dlfcn.h>
-#include <stdatomic.h>
 #include <time.h>
 
 enum { POLLS = 100, SLEEP_NS = 20000 };
@@ -13,14 +12,10 @@ unsigned ucp_worker_progress(void *worker);
 
 /* Returns the number of events, as UCX does. */
 unsigned ucp_worker_progress(void *worker) {
-    static _Atomic(void *) found;
+    static _Thread_local progress_fn *of_ucx;
     static _Thread_local unsigned idle;
-    void *symbol = atomic_load_explicit(&found, memory_order_relaxed);
-    if (!symbol) {
-        symbol = dlsym(RTLD_NEXT, "ucp_worker_progress");
-        atomic_store_explicit(&found, symbol, memory_order_relaxed);
-    }
-    unsigned events = (*(progress_fn **)&symbol)(worker);
+    if (!of_ucx) *(void **)&of_ucx = dlsym(RTLD_NEXT, "ucp_worker_progress");
+    unsigned events = of_ucx(worker);
     idle = events ? 0 : idle + 1;
     if (idle > POLLS) nanosleep(&(struct timespec){.tv_nsec = SLEEP_NS}, NULL);
     return events;
