@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Made sessions: recorded ones with round numbers, in a store of their own."""
+"""Made sessions: recorded ones with round numbers, in a separate store."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _fill(document: dict[str, Any], bandwidths: Sequence[float], processes: int)
 
 
 def split(made: Recorded) -> Recorded:
-    """Make each repeat a job of its own, as ReFrame's --repeat does."""
+    """Make each repeat a separate job, as ReFrame's --repeat does."""
 
     def change(report: dict[str, Any]) -> None:
         for run in report["runs"]:

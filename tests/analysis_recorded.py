@@ -33,7 +33,7 @@ class Recorded:
         return data
 
     def cases(self) -> list[Json]:
-        """The report's entries of tests, without those of the build."""
+        """The report's entries of tests, without the build's."""
         return [case for case in self.read()["runs"][0]["testcases"] if not case["fixture"]]
 
     def edit(self, change: Callable[[Json], object]) -> None:

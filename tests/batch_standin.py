@@ -15,7 +15,7 @@ print what those systems print (PBS Professional's reference guide, Cobalt's use
     released   a job is held at first
     lost       a job is gone at once, and never ran
 
-STANDIN_NODE: words in front of a job's script, a machine of its own.
+STANDIN_NODE: words in front of a job's script, such as a namespace.
 """
 
 from __future__ import annotations

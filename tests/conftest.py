@@ -61,7 +61,7 @@ Met = Counter[Value]
 
 def quick_ones(cases: list[pytest.Item], most: int, free: str, met: Met) -> list[pytest.Item]:
     """At most so many cases of a test, which have as many of its parameters' values as can be; of
-    the parameter `free` one, in turn with other tests."""
+    the parameter `free` one, beside other tests."""
     values: dict[pytest.Item, set[Value]] = {
         case: {(name, str(value)) for name, value in case.callspec.params.items()}  # type: ignore[attr-defined]
         for case in cases
@@ -117,7 +117,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """Files that take minutes come first, or a worker would be left with one. Those that would wait
     for something else come last: by then it has happened."""
     mark_sampled(items)  # before -m chooses
-    yield  # pytest brings those of one parameter together
+    yield  # pytest groups tests by parameter
 
     def place(item: pytest.Item) -> int:
         return next((number for name, number in ORDER.items() if item.get_closest_marker(name)), 0)

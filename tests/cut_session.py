@@ -5,7 +5,7 @@
 
 OUTPUT is what ReFrame left (output/), with one session; FOLDER becomes `results/` of a folder below
 tests/data. Of each test its result document and byte ledger stay, on one line each; of the
-job scripts those of TEST; of the report, what says something. The checkout is called /checkout, and
+job scripts only TEST's; of the report, what says something. The checkout is called /checkout, and
 the user `user`. Run on what it has made, it changes nothing.
 """
 

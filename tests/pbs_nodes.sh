@@ -4,7 +4,7 @@
 #
 # Wants root and an OpenPBS in PBS_EXEC, else in /opt/pbs (configured with
 # --with-database-user=postgres). Each node is a network and UTS namespace: PBS refuses loopback
-# addresses. /etc and /var/spool are copies of their own, which are gone with the namespaces.
+# addresses. /etc and /var/spool are private copies, which are gone with the namespaces.
 # Queue `machine` has the nodes of pbs_lustre and of altix, which n1 says it has: what the scheduler
 # places there starts on n1.
 

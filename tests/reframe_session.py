@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs ReFrame as a user does, each time in a process of its own, with its output in a folder."""
+"""Runs ReFrame as a user does, each time in a separate process, with its output in a folder."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Session:
         return [case for case in found if not case["fixture"]]
 
     def scripts(self, stack: str = "*") -> list[Path]:
-        """Job scripts staged for a stack, without that of the fixture which needs a job
+        """Job scripts staged for a stack, without the fixture's, which needs a job
         (reframe_tests/framework/verifier_check.py)."""
         found = self.output.glob(f"stage/*/*/*/{stack}/*/rfm_job.sh")
         return sorted(path for path in found if not path.parent.name.startswith("Notices"))
@@ -125,7 +125,7 @@ def changed_site(folder: Path, code: str, of: str = "site_configs.local") -> Pat
 
 
 def strict_site(folder: Path, code: str = "") -> Path:
-    """The same, as system `tests` with a build folder of its own: the kernels are compiled as
+    """The same, as system `tests` with a separate build folder: the kernels are compiled as
     `make test-kernels` compiles them, so ccache has what it made."""
     from iogauge.measure.kernels import STRICT
 

@@ -3,8 +3,8 @@
 
     python -m tests.slurm_cluster [--without-accounting] -- COMMAND ...
 
-Debian's munged, mariadbd, slurmdbd, slurmctld and two slurmd, on the loopback address and ports of
-their own, with everything they write in a temporary folder. Works as root and as a plain user (who
+Debian's munged, mariadbd, slurmdbd, slurmctld and two slurmd, on the loopback address and free
+ports, with everything they write in a temporary folder. Works as root and as a plain user (who
 is then Slurm's only user). COMMAND finds the cluster by SLURM_CONF. Daemons and jobs end
 with this process, even if it is killed (tests/slurm_guard.py). Only processes that were started
 here are ever ended.
@@ -131,7 +131,7 @@ def _end_with_parent() -> None:
 
 def free_ports(count: int) -> list[int]:
     """Ports of the loopback address that nobody listens on now. Below those that the system gives
-    to programs which ask for any, such as MPI's, and not those of a cluster of another process."""
+    to programs which ask for any, such as MPI's, and not ports of another process's cluster."""
     ports: list[int] = []
     port = 12000 + os.getpid() * 8 % 18000
     while len(ports) < count:

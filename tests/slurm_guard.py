@@ -3,7 +3,7 @@
 
     python -m tests.slurm_guard FOLDER < pipe
 
-Started by it alone, in a session of its own. The owner holds the other end of the pipe: when that
+Started by it alone, in a new session. The owner holds the other end of the pipe: when that
 is closed, be it by `kill -9`, every process with this cluster's SLURM_CONF in its environment is
 killed (daemons, steps of jobs, and whoever was talking to the cluster), and FOLDER is removed. The
 folder's name is made anew for each cluster, so that no other process can be meant.

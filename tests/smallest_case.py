@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The smallest case of S3D as a test of its own, for tests/harness.py: ReFrame's --repeat looks at
+"""The smallest case of S3D as a separate test, for tests/harness.py: ReFrame's --repeat looks at
 all variants of a test for each case, and `iogauge run` does not repeat so."""
 
 from reframe.core.builtins import parameter

@@ -42,7 +42,7 @@ OPTIONS = (
     "-c reframe_tests/benchmarks/s3d.py -S repeats=1"
 )
 CASES = "S3d%.*fs=ram.*call=(posix|master|null)%.*smoke"
-# The rule of the Makefile, without set-up, and for smaller cases than those of its own.
+# The rule of the Makefile, without set-up, and for smaller cases than the rule's.
 MAKEFILE = (
     "SHELL := bash\n.SHELLFLAGS := -eu -o pipefail -c\n"
     "run:\n\t@{python} -m iogauge run --rounds 0 --parent $$PPID -- {options} -n '{cases}'\n"

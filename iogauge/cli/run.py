@@ -19,7 +19,7 @@ from reframe_tests.framework.variants import SCALES
 from . import options
 
 QUICK = "quick"
-# How those of ReFrame's actions begin that start no job.
+# How ReFrame's actions that start no job begin.
 NO_RUN = (
     *("-l", "-L", "-V", "-h", "--list", "--describe", "--detect", "--ci", "--show", "--dry"),
     *("--version", "--help", "--delete", "--performance-compare"),

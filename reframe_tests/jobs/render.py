@@ -16,7 +16,7 @@ from iogauge.common.paths import TEMPLATES, own
 from reframe_tests.jobs import shell
 from reframe_tests.machine.striping import in_bytes
 
-OWN = own("templates")  # those of sites
+OWN = own("templates")  # a site's templates
 
 
 class TemplateProblem(Exception):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every path on a command line is read or written, and checked as such before anything runs.
 
-The options are those of the parsers themselves: a new one is tested without being named here."""
+The options come from the parsers themselves: a new one is tested without being named here."""
 
 from __future__ import annotations
 

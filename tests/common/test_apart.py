@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Work in a process of its own: what it returns, raises, and keeps to itself."""
+"""Work in a separate process: what it returns, raises, and keeps to itself."""
 
 import os
 import signal

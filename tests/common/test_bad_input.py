@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CASE = (s3d("mpiio:collective"), "openmpi")
 STATUSES = (EXIT_OK, EXIT_NOT_VERIFIED, EXIT_DATA)
 
-# Items of the list that have a table or a machine of their own: item, file, test.
+# Items of the list that have a separate table or machine: item, file, test.
 ELSEWHERE = [
     ("documents that say nothing sensible, or of another method",
      "test_result_file", "test_a_value_that_cannot_be_is_named"),
@@ -94,7 +94,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
 
 
 def every(key: str, *values: object) -> Callable[[Json], None]:
-    """Each test case says so; with several values, in turn."""
+    """Each test case says so; with several values, one by one."""
 
     def change(report: Json) -> None:
         for case, value in zip(report["runs"][0]["testcases"], cycle(values), strict=False):

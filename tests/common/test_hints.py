@@ -57,7 +57,7 @@ WAYS = {"OMPIO": "ENVIRONMENT", "PNETCDF": "PNETCDF", "HDF5": "HDF5", "ROMIO": "
 
 
 def is_whole(hint: Known) -> bool:
-    """Its way is that of its library, and its values are what its kind says."""
+    """It is passed as its library expects, and its values are what its kind says."""
     if way(hint.name) != WAYS.get(hint.library, way(hint.name)) or not hint.what:
         return False
     if hint.kind == "NUMBER":

@@ -19,7 +19,7 @@ from iogauge.common.files import CannotWrite, append, permit, write_whole
 
 
 def test_a_file_is_never_seen_half_written(tmp_path: Path) -> None:
-    """Two writers in turn, one reader: only ever all of one's text."""
+    """Two alternating writers, one reader: only ever all of one's text."""
     path = tmp_path / "folder" / "file"
     texts = [letter * 300_000 for letter in "ab"]
     write_whole(path, texts[0])
@@ -147,7 +147,7 @@ def test_the_users_umask_holds(tmp_path: Path) -> None:
 
 
 def test_nothing_else_opens_a_file_to_others() -> None:
-    """`chmod` with a mode of its own."""
+    """`chmod` with a different mode."""
     folders = ("iogauge", "analysis", "reframe_tests", "site_configs", "tools")
     found = [
         path.relative_to(paths.ROOT).as_posix()

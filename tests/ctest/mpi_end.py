@@ -58,7 +58,7 @@ def _handler_blames_mpi(said: str) -> bool:
 
 
 def _is_ours(said: str) -> bool:
-    """The innermost call of any process, but for those of the C library, if the handler could
+    """The innermost call of any process, except the C library's, if the handler could
     print it."""
     innermost: dict[str, str] = {}
     for process, call in CALL.findall(said):

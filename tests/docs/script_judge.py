@@ -252,7 +252,7 @@ def places(text: str) -> Iterator[str]:
             yield place
 
 
-# Options that change no plan, and those of them that have a value.
+# Options that change no plan, and the ones that have a value.
 WITH_VALUE = {"--json", "--repeat", "--seed", "--ceiling-seconds"}
 UNPLANNED = {"--fsync", "--ceilings", "--small", "--drop-caches", "--keep", *WITH_VALUE}
 

@@ -67,7 +67,7 @@ def code_lines(text: str) -> Iterator[str]:
 
 
 def anchors(page: Path) -> set[str]:
-    """Those on which Python-Markdown's rule and that of Git hosts agree."""
+    """Those on which Python-Markdown's rule and Git hosts' agree."""
     found = set()
     for heading in re.findall(r"^#+ +(.+?)\s*$", FENCE.sub("", page.read_text()), re.M):
         plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").lower()

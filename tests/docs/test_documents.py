@@ -110,7 +110,7 @@ def test_the_scripts_are_as_the_table_says(
 def test_every_script_of_a_machine_would_start(
     system: str, alone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All tests at all scales, up to 16,384 processes; with nodes of their own, and shared ones."""
+    """All tests at all scales, up to 16,384 processes; with exclusive nodes, and shared ones."""
     monkeypatch.setenv("IOGAUGE_NODES", "1024")
     options = ("-S", f"exclusive_access={alone}")
     wrong, scripts = experiment_scripts.all_tests(system, tmp_path, *options)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads one Darshan log after the other, each in a process of its own, as `analysis.darshan.log`
+"""Reads one Darshan log after the other, each in a separate process, as `analysis.darshan.log`
 has it done, without the start of Python each time: paths on stdin, and for each on stdout what the
 process ended with. Its answer and what it said lie beside the log, as .json and .err."""
 

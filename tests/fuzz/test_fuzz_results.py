@@ -32,7 +32,7 @@ LEDGERS = [json.loads(path.read_text()) for path in sorted(Path(__file__).parent
 
 
 class Place:
-    """A small session in a folder of its own, and beside it a folder that nothing may touch."""
+    """A small session in a separate folder, and beside it a folder that nothing may touch."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -13,7 +13,7 @@ from tests.selftest.injector import build as build_injector
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """`make test` has each value of each parameter once, but the stacks in turn."""
+    """`make test` has each value of each parameter once, with alternating stacks."""
     if item.path.parent == Path(__file__).parent and not item.get_closest_marker("sampled"):
         item.add_marker(pytest.mark.sampled(free="stack"))
 

@@ -200,7 +200,7 @@ class Ior:
         return bytes_(key(self.seed, 0, step), 0, self.own * self.processes)
 
     def file_of(self, rank: int, step: int = 0) -> Bytes:
-        """With -F each process has values of its own."""
+        """With -F each process has different values."""
         return bytes_(key(self.seed, 0, step), rank * self.own, self.own)
 
     def ordered(self) -> list[int]:

@@ -130,7 +130,7 @@ class Stack:
         environment: dict[str, str] | None = None,
         anew: Path | None = None,
     ) -> Run:
-        """Runs it; the result document, where one is asked for, is held against its schema.
+        """Runs it; the result document, where one is asked for, is checked against its schema.
         `before`: what starts the launcher. `anew`: a folder that is emptied for a second run."""
         command = [*before, *self.launch, "-n", str(processes), str(program or self.iokernel)]
         command += [*words, *(["--json", str(document)] if document else [])]
@@ -194,7 +194,7 @@ def prepared(name: str) -> Stack:
 
 @cache
 def listing() -> dict[str, Any]:
-    """What the program lists: that of the first stack which this machine can build."""
+    """What the first stack's program lists, of the stacks that this machine can build."""
     able = [stack.name for stack in stacks().values() if not missing(stack)]
     if not able:
         return {"patterns": [], "methods": [], "modes": [], "cross": []}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which files of the kernels use which: by their text, and by the objects compiled from them.
 
-The text covers every file, also those of methods whose library no stack here has. The objects check
+The text covers every file, also methods whose library no stack here has. The objects check
 that the text was read right (test_kernel_layers.py).
 """
 

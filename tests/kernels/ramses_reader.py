@@ -32,7 +32,7 @@ Numbers = tuple[float, ...]
 
 
 class Records:
-    """The records of a Fortran unformatted file, in turn."""
+    """The records of a Fortran unformatted file, one by one."""
 
     def __init__(self, path: Path) -> None:
         self.data, self.at = path.read_bytes(), 0

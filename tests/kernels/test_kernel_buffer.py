@@ -120,7 +120,7 @@ def test_a_piece_lasts_as_long_as_the_slowest(
     stack: Stack, how: How, call: str, injector: Path, tmp_path: Path
 ) -> None:
     """Of two processes one is slow in each call, by turns: no transfer takes less, though each
-    process waits in half of its own calls only."""
+    process waits in half of its calls only."""
     calls, seconds = 10, 0.02
     (tmp_path / "files").mkdir()
     words = ["ior", "-b", f"{calls}m", "-t", "1m", *how.options(), *REUSED]
@@ -264,7 +264,7 @@ def test_small_accesses_are_at_random_places(stack: Stack, tmp_path: Path) -> No
 
 
 def test_ceilings_move_as_many_steps_as_the_case(stack: Stack, tmp_path: Path) -> None:
-    """Each in a file of its own; all are written before the first is read."""
+    """Each in a separate file; all are written before the first is read."""
     words = ["ior", "-b", "1m", "-t", "64k", *POSIX.options(), "--steps", "3", "--ceilings"]
     run, processes = kernel(stack, tmp_path, *words, dxt=True)
     ceilings = run.good()["samples"][0]["ceilings"]

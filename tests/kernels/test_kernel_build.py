@@ -56,7 +56,7 @@ def table(file: str, word: str) -> list[str]:
 
 
 def test_list(stack: Stack) -> None:
-    """What the tables have is listed, in their order; modes are those of their table."""
+    """What the tables have is listed, in their order; modes are the table's."""
     found = listing(stack)
     patterns, methods = ([entry["name"] for entry in found[of]] for of in ("patterns", "methods"))
     registered = table("patterns/patterns.def", "IO_PATTERN")
@@ -78,7 +78,7 @@ def test_list(stack: Stack) -> None:
     needs = {row[1]: row[2] for row in tables.rows("methods/methods.def", "IO_METHOD")}
     promised = stacks.promised(SimpleNamespace(**kernels.environ(stack.name)))
     for m in found["methods"]:
-        # Those of libraries that Debian has for the other MPI only are not there, with the reason.
+        # Methods whose library Debian has for the other MPI only are absent, with the reason.
         assert m["available"] == (needs[m["name"]] == "none" or m["name"] in promised)
         assert (m["reason"] is None) == m["available"]
         assert set(m["modes"]) | set(m["lacking_modes"]) <= set(modes)

@@ -130,7 +130,7 @@ def test_ior_file_per_process(stack: Stack, how: How, written: Writer) -> None:
 
 @pytest.mark.parametrize("how", MOVING, ids=str)
 def test_document_of_files(stack: Stack, how: How, written: Writer) -> None:
-    """Paths, sizes and data sets' places in the document are those of the files."""
+    """Paths, sizes and data sets' places in the document are the files'."""
     made = written(stack, how, "s3d")
     files = {entry["path"]: entry["bytes"] for entry in made.document["files"]}
     assert files == {str(p): p.stat().st_size for p in made.folder.iterdir()}

@@ -29,7 +29,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("base",),
 )
 LEVEL = {name: len(LAYERS) - i for i, names in enumerate(LAYERS) for name in names}
-APART = ("recorder",)  # a library of its own, which knows the clock and none of the others
+APART = ("recorder",)  # a separate library, which knows the clock and none of the others
 ABOVE_ALL = ("tests",)
 TABLE = "libraries.def"  # of the build; the methods' registry reads it too
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
@@ -96,7 +96,7 @@ def test_a_pattern_sees_no_method_and_a_method_no_pattern() -> None:
 
 
 def test_calls_point_down() -> None:
-    """Also those of functions that a file declares itself."""
+    """Also of functions that a file declares itself."""
     for path, used in by_text(KERNELS).items():
         for target in used:
             here, there = part_of(path), part_of(target)

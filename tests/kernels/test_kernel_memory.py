@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""No method holds more than one more copy of a process's data: peak memory against that of null."""
+"""No method holds more than one more copy of a process's data: peak memory beside null's."""
 
 from __future__ import annotations
 

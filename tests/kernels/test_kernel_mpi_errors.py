@@ -42,7 +42,7 @@ int CALL(long a, long b, long c, long d, long e, long f) {
 def run_without(
     stack: Stack, folder: Path, call: str, *words: str, processes: int = 1, only: int = -1
 ) -> list[str]:
-    """The messages of a run in which all calls of a function fail, or those of one process."""
+    """The messages of a run in which all calls of a function fail, or one process's."""
     source, library, place = (folder / name for name in ("fails.c", "fails.so", "data"))
     values = {"CALL": call, "ONLY": f"({only})", "FAILED": FAILED}
     source.write_text(re.sub("CALL|ONLY|FAILED", lambda name: values[name[0]], FAILS))

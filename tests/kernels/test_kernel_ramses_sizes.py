@@ -36,7 +36,7 @@ def plan(stack: Stack, pattern: str, *words: str, method: str = "mpiio") -> dict
         ("ramses-hydro", 128, 1024, 0.299),
         ("ramses-hydro", 256, 1024, 1.292),
         ("ramses-hydro", 512, 1024, 7.646),
-        # Printed as that of 1024 processes, where the model gives 52.85: see the project's notes.
+        # Printed as the size for 1024 processes, where the model gives 52.85.
         ("ramses-hydro", 1024, 128, 49.150),
         ("ramses-hydro", 2048, 1024, 393.2),
         ("ramses-hydro", 1024, 2048, 54.9),

@@ -242,7 +242,7 @@ def test_calls_of_a_shared_file_begin_together(
     stack: Stack, injector: Path, tmp_path: Path, level: str, way: str
 ) -> None:
     """With one buffer. Of two processes one is slow in each call, by turns: all calls take that
-    long, though each process is slow in half of its own."""
+    long, though each process is slow in half of its calls."""
     calls, seconds = 10, 0.02
     kind = {"write": schedule.WRITE, "read": schedule.READ}[way]
     acts = [[BOTH, (kind, 0, rank * 4096, 4096, 8192, calls), CLOSED] for rank in range(2)]

@@ -85,7 +85,7 @@ def test_below_collective_calls_the_trace_names_it(
 def test_the_slow_file_is_named(
     stack: Stack, injector: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One of three that all processes write in turn."""
+    """One of three that all processes write one by one."""
     words = ["--method", "posix-shared", "--steps", "3"]
     path = "data/testFile.1"
     text, rows = why(run(stack, injector, tmp_path, ALL_SLOW, *words, below=path, dxt=True), capsys)

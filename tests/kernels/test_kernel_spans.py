@@ -48,7 +48,7 @@ def test_spans_are_the_phases_in_order(openmpi: Stack, tmp_path: Path, name: str
 
 
 def check_lengths(side: dict[str, Any], spans: list[dict[str, Any]]) -> None:
-    """A span holds the slowest process's phase; files of a series stand in one of their own."""
+    """A span holds the slowest process's phase; files of a series stand in a separate one."""
     if any(span["phase"] == "series" for span in spans):
         return
     for phase, times in side["phases"].items():

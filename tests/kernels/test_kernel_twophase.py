@@ -17,7 +17,7 @@ from tests.selftest.injector import Plan, preload
 TWOPHASE, SHARED = How("twophase", None), How("posix-shared", None)
 S3D = model.S3d(procs=(2, 2, 1))
 IOR = model.Ior(processes=4)
-# `--share N`: that many processes are a node of their own, and the others are reached by messages.
+# `--share N`: that many processes are a separate node, and the others are reached by messages.
 # A buffer of 4099 bytes ends within elements.
 WAYS = (
     "",

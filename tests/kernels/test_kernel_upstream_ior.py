@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Files of `iokernel ior` and of upstream's IOR: the same layout, and with -G the same data.
 
-The layouts are those of aiori-HDF5.c and aiori-NCMPI.c, looked at with the formats' own readers.
+The layouts are aiori-HDF5.c's and aiori-NCMPI.c's, looked at with the formats' own readers.
 Where IOR names upstream's program for a stack (as tests.bench takes it), each program reads and
 checks what the other has written."""
 

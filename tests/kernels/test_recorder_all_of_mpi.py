@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every function of MPI by which one process may learn of another is recorded; those of MPI 4 with
+"""Every function of MPI by which one process may learn of another is recorded; MPI 4's with
 large counts as their older ones are."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from test_recorder_order import raced
 from reframe_tests.framework.recorders import RECORDER
 
 # None of these passes a message, but MPI_Start and those that end a request for what was made
-# before. Processes that are spawned or connected later have a world of their own: no trace has it.
+# before. Processes that are spawned or connected later have a different world: no trace has it.
 LOCAL = re.compile(
     r"MPI_(?:"
     r"(?:Type|Info|Group|Errhandler|Error|Status|Op|Attr|Keyval|Add|Session|T|Get|Grequest)_.*"

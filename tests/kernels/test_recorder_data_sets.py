@@ -217,7 +217,7 @@ def test_the_table_of_data_sets(
 def test_arrays_for_other_methods(
     stack: Stack, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """They are those of the data sets, in bytes or float64, also where chunks are packed."""
+    """They are the data sets', in bytes or float64, also where chunks are packed."""
     data_sets(stack, tmp_path)
     made = what_if.make(trace.load(tmp_path / "traces"), tmp_path / "e")
     expected = {

@@ -329,7 +329,7 @@ def test_mpi_calls_are_those_of_the_mode(
 ) -> None:
     run, processes = kernel(stack, tmp_path, *GRID, "--method", "mpiio", "--mode", mode)
     payload = run.good()["payload"]
-    # Only nonblocking calls move each data set by one of its own.
+    # Only nonblocking calls move each data set by a separate call.
     calls = payload["calls"] * (len(payload["datasets"]) if kind == "NB" else 1)
     for process in processes:
         (record,) = (r for r in process.records if r.module == "MPI-IO")

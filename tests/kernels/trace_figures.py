@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What must hold of every trace: its counters are those of its segments, and its events fit each
+"""What must hold of every trace: its counters agree with its segments, and its events fit each
 other. Calculated here from the segments alone."""
 
 from __future__ import annotations

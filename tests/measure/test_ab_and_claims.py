@@ -19,8 +19,8 @@ from iogauge.measure.session import NOTHING_MEASURED, NOTHING_SELECTED
 ROOT = Path(__file__).parents[2]
 RECORDED = ROOT / "tests" / "data" / "session" / "results"
 
-# Says which sessions it was asked for, and leaves what PLAY says: the recorded session under a name
-# of its own, the same with all tests skipped, or nothing.
+# Says which sessions it was asked for, and leaves what PLAY says: the recorded session under a
+# new name, the same with all tests skipped, or nothing.
 REFRAME = """#!{python}
 import json, os, pathlib, sys
 play = os.environ["PLAY"].split(",")

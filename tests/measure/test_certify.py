@@ -114,7 +114,7 @@ def test_a_short_plan_samples_everything_evenly_and_is_the_same_again() -> None:
 
 
 def test_what_upstream_was_told_comes_early() -> None:
-    """Where the stack has the setting: MPICH has no OMPIO. Each run has a seed of its own."""
+    """Where the stack has the setting: MPICH has no OMPIO. Each run has a different seed."""
     amr, columns = (Call(one, "mpiio", "collective") for one in ("ramses-amr", "extents"))
     stack = replace(STACK, calls=[*CALLS, amr, columns], most=16)
     first = list(islice(plan.cases(stack, ("ram", "disk"), 7), 190))

@@ -75,7 +75,7 @@ def test_two_hosts_in_one_output_folder(tmp_path: Path, locks: bool) -> None:
     go, running = tmp_path / "go", []
     held = f"S3d.prerun_cmds=while [ ! -e {go} ]; do sleep 0.1; done"  # until the other one waits
     for host in ("host1", "host2"):
-        memory = tmp_path / host  # of its own
+        memory = tmp_path / host
         memory.mkdir()
         command = [*unshare, sys.executable, "-c", HOSTS, host, sys.executable, "-m", "iogauge"]
         variables = {"IOGAUGE_OUTPUT": str(output), "IOGAUGE_RAM": str(memory)}

@@ -25,7 +25,7 @@ DATA = ROOT / "tests" / "data" / "session"
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What pip would put into site-packages. Its dependencies are those of this Python."""
+    """What pip would put into site-packages. Its dependencies are this Python's."""
     folder = tmp_path_factory.mktemp("installed")
     tree = folder / "tree"
     listed = subprocess.run(

@@ -30,7 +30,7 @@ SILENT = (
     "statistics",
     "store",
 )
-# Runs in a process of its own, with its answer on stdout: its `main`, the last function, prints.
+# Runs in a separate process, with its answer on stdout: its `main`, the last function, prints.
 PROGRAMS = ("analysis/darshan/child.py",)
 
 

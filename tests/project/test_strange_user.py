@@ -31,7 +31,7 @@ def environment() -> dict[str, str]:
 
 @pytest.mark.slow
 def test_a_session(tmp_path: Path) -> None:
-    """ReFrame's crash and that of Open MPI 4."""
+    """ReFrame's crash and Open MPI 4's."""
     reframe = str(Path(sys.executable).parent / "reframe")
     one = "S3d.*fs=disk.*call=mpiio:collective"
     command = [*BECOME, sys.executable, reframe, "-C", str(LOCAL), "-R"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lies of a fourth round, thought up like those of more_lies.py."""
+"""Lies of a fourth round, made like the ones of more_lies.py."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Compute nodes that see neither the login node's folders nor its network.
 
-A job of the batch stand-in runs in mount and network namespaces of its own. It shares with "the
+A job of the batch stand-in runs in separate mount and network namespaces. It shares with "the
 login node" the results, the built kernels and the system, as nodes of a cluster do, and no more.
 """
 

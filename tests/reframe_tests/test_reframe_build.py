@@ -142,7 +142,7 @@ def test_partitions_with_the_same_environment_have_one_build() -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("mpicc.mpich"), reason="mpicc.mpich is missing (libmpich-dev)")
 def test_a_session_on_two_equal_partitions_compiles_once(tmp_path: Path) -> None:
-    """A stack of a name of its own, so that nothing is built yet."""
+    """A stack of a new name, so that nothing is built yet."""
     name = f"twins{os.getpid()}"
     site = changed_site(
         tmp_path,

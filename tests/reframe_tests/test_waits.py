@@ -135,7 +135,7 @@ def test_each_batch_system_can_be_asked(backend: Any) -> None:
 
 @pytest.mark.parametrize("status", [0, 1, 143, -11])
 def test_cobalts_log_has_the_exit_status(status: int, tmp_path: Path) -> None:
-    """Without a log, that of the script remains."""
+    """Without a log, the script's remains."""
     job: Any = SimpleNamespace(workdir=tmp_path, name="job", _exitcode=None)
     scheduler: Any = SimpleNamespace()
     cobalt.CobaltScheduler.note_the_end(scheduler, job)

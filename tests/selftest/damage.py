@@ -49,7 +49,7 @@ def keep(place: Place, subjects: Iterable[Subject]) -> list[Kept]:
     found = []
     for subject in subjects:
         if subject.inner:
-            continue  # its files are those of the inner method
+            continue  # its files are the inner method's
         one = replace(subject, processes=1)
         folder = place.base.parent / "kept" / one.name
         shutil.rmtree(folder, ignore_errors=True)

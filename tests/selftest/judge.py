@@ -10,7 +10,7 @@ from tests.selftest.cases import Subject
 from tests.selftest.injector import DATA, MENDABLE, Plan
 from tests.selftest.run import Outcome
 
-# What may come of a fault; those of BAD must not.
+# Possible outcomes of a fault; none of BAD may occur.
 CAUGHT = "caught"  # the run failed, and a line says of what; killed: its exit status says so
 MENDED = "mended"  # the run went on, and its files are right
 MISSED = "missed"  # the run says that all is well

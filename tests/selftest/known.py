@@ -51,7 +51,7 @@ KNOWN: tuple[Known, ...] = (
         r" unlink:EIO$",
         (MISSED, MENDED),
         HELPERS,
-        "OMPIO does not look whether it could remove a helper file of its own",
+        "OMPIO does not look whether it could remove its own helper file",
     ),
     Known(
         r" unlink:EIO$",

@@ -92,7 +92,7 @@ def test_a_partition_is_checked(wrong: dict[str, object], said: list[str]) -> No
 
 
 def test_the_launchers_that_are_checked_are_those_that_there_are() -> None:
-    """ReFrame has no public list of its own; it finds each by its name, and loads them for that."""
+    """ReFrame has no public list; it finds each by its name, and loads them for that."""
     from reframe.core import backends
 
     import reframe_tests.jobs.launchers  # noqa: F401 (registers ours)

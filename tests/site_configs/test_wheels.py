@@ -55,7 +55,7 @@ def test_stacks_of_one_abi_differ_in_the_mpi_library_alone() -> None:
 
 
 def test_one_program_runs_with_every_mpi_of_the_standard_abi() -> None:
-    """Each finds a library of its own; methods that need others' are left out."""
+    """Each finds a different library; methods that need others' are left out."""
     names = ("standard:sid-openmpi", "standard:sid-mpich", "standard:mpich==5.0.2")
     found = [chosen.stack(name) for name in names]
     assert [stack["name"] for stack in found] == [

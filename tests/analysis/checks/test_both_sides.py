@@ -69,7 +69,7 @@ def test_ceilings_of_small_calls(tmp_path: Path) -> None:
 def test_reads_from_memory_called_dropped(
     own: int, ceilings: int, what: str, tmp_path: Path
 ) -> None:
-    """Neither the run's own reads nor those of the ceilings count for the other."""
+    """Neither the run's own reads nor the ceilings' reads count for the other."""
     run = document_of("posix", caches="dropped")
     run.document["system"]["filesystem"]["type"] = "ext4"
     run.outside = replace(run.outside, storage_read=own, ceilings_read=ceilings)

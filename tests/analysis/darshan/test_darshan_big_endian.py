@@ -88,7 +88,7 @@ def test_a_time_that_is_none_is_damage(end: float, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("end", [0.7, -1.0])
 def test_a_clock_that_was_set_back_in_an_access_is_said(end: float, tmp_path: Path) -> None:
-    """Darshan's is that of the day. The access ends where it begins, at 0.75 s."""
+    """Darshan's clock is the time of day. The access ends where it begins, at 0.75 s."""
     dxt_log(tmp_path / "log", "<", "DXT_POSIX", end)
     (block,) = dxt.blocks(header.read_header(tmp_path / "log"), "DXT_POSIX", 1, 4)
     assert block.segments["end"].tolist() == [0.5, 0.75]

@@ -80,7 +80,7 @@ def theirs() -> dict[str, Any]:
 
 
 def by_darshan(name: str, known: dict[str, Any]) -> Any:
-    """In a process of its own, as it may crash."""
+    """In a separate process, as it may crash."""
     if name not in known:
         modules = (",".join(COUNTED), ",".join(DXT))
         words = [sys.executable, "-W", "ignore", "-c", BY_DARSHAN, str(LOGS[name]), *modules]

@@ -269,7 +269,7 @@ def test_io_processes_are_processes_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode_on", ["collective-metadata", "collective"])
 def test_collective_metadata_is_a_mode_or_a_hint(tmp_path: Path, mode_on: str) -> None:
-    """Runs with it are of a mode of their own; older ones were of mode collective, with a hint."""
+    """Runs with it have a separate mode; older ones were of mode collective, with a hint."""
     cases = {"metadata=off": {"mode": "collective"}, "metadata=on": {"mode": mode_on}}
     test = {"kind": "ratio", "where": {"pattern": "s3d", "method": "mpiio"}, "quantity": "write_bw",
             "a": {"metadata": "off"}, "b": {"metadata": "on"}, "expect": {"above": 1}}  # fmt: skip

@@ -35,7 +35,7 @@ def rows(*arguments: object) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def twice(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Eight sessions with a load of their own, in which MPICH is always twice as fast."""
+    """Eight sessions each under a different load, in which MPICH is always twice as fast."""
     return made.store(
         tmp_path_factory.mktemp("twice"),
         [{OPENMPI: [load] * 3, MPICH: [2 * load] * 3} for load in LOADS],

@@ -38,7 +38,7 @@ def the_row(folder: Path, values: made.Values) -> str:
 
 
 def test_what_is_decided(tmp_path: Path) -> None:
-    """POSIX is 3 times the default in each of seven rounds, and twice that of the other stack; 300
+    """POSIX is 3 times the default in each of seven rounds, and twice the other stack's; 300
     to 318 of a ceiling of 800. One lucky job of another call outruns nothing, but what one shared
     file costs is not decided with it."""
     values = {

@@ -355,7 +355,7 @@ def test_a_plot_of_some_cases_says_so(
 
 
 def test_the_jobs_of_one_session_are_one_night(tmp_path: Path) -> None:
-    """Seven jobs of a night that are alike are no level of their own."""
+    """Seven jobs of a night that are alike are no separate level."""
     draw = random.Random(5)
     nights = [100 * draw.lognormvariate(0, 0.1) for _ in range(10)]
     values = [{SLOWER: [night + n for n in (3, 0, 5, 1, 6, 2, 4)]} for night in nights]

@@ -75,7 +75,7 @@ def test_a_short_repeat_or_an_uneven_peak_gives_no_advice(
     [(130.0, 1.5, 0.77), (130.0, 1.6, None), (190.0, 1.0, 0.53), (201.0, 1.0, None)],
 )
 def test_a_share_is_of_the_sessions_peak(peak: float, varied: float, share: float | None) -> None:
-    """A case at the ceiling of its own job. Nothing where the peak tests varied by more than 1.5,
+    """A case at the ceiling of the same job. Nothing where the peak tests varied by more than 1.5,
     or the job's own ceiling is below half of the peak: it was disturbed."""
     moved = {"bandwidth": 100, "seconds": 1.0, "phases": {}}
     sample = {"write": moved, "ceilings": {"fpp": {"write": 100.0}}}
@@ -187,7 +187,7 @@ def test_of_an_undecided_share_the_next_cause_is_advised(
 
 
 def test_the_shared_peak_does_not_disturb_the_other() -> None:
-    """Locks make it uneven, or low beside that of a peak test."""
+    """Locks make it uneven, or low beside a peak test."""
     moved = {"bandwidth": 90, "seconds": 1.0, "phases": {}}
     peak = SessionPeak(100.0, "peak test", 3, 1.0, 100.0)
     known: Peaks = {("fpp", "write"): peak, ("shared", "write"): peak}
@@ -342,7 +342,7 @@ def test_each_cause_has_a_pair_that_the_analysis_takes(kind: Kind) -> None:
 
 
 def test_only_data_calls_to_the_runs_own_files_count() -> None:
-    """By POSIX and MPI-IO; not those of a ceiling, and not of another layer."""
+    """By POSIX and MPI-IO; not a ceiling's calls, nor another layer's."""
     document = {"files": [{"path": "/fs/a"}], "file_count": 1}
     files = [
         SimpleNamespace(module=module, path=path, ranks=(Work(1, 8, 8, 9.0, writing=seconds),))

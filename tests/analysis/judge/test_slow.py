@@ -59,7 +59,7 @@ def named(run: dict[str, Any]) -> list[tuple[str, int | None, str]]:
 
 
 def equal(seed: int, repeats: int, processes: int, slower: float = 1.0) -> Floats:
-    """Seconds with 10 % noise; those of process 1 are `slower` times as long."""
+    """Seconds with 10 % noise; process 1 takes `slower` times as long."""
     found = np.random.default_rng(seed).lognormal(0, 0.1, (repeats, processes))
     found[:, 1] *= slower
     return found

@@ -28,7 +28,7 @@ READ_TIME, WRITE_TIME, META_TIME = 8, 9, 10  # places in a record
 
 
 def reduced(folder: Path, *, segments: int = 0) -> Path:
-    """Three processes with a file of all, in which the last takes longest, and one of its own."""
+    """Three processes with a shared file, in which the last takes longest, and a file each."""
     made = [process(rank, 3, segments=segments) for rank in range(3)]
     for rank, one in enumerate(made):
         shared, own = one.records

@@ -96,7 +96,7 @@ def _choose(report: dict[str, Any]) -> None:
 
 
 def _tables(folder: Path, *, jobs: bool) -> Path:
-    """A folder with the report's tables as CSV. `jobs`: each repeat is a job of its own."""
+    """A folder with the report's tables as CSV. `jobs`: each repeat is a separate job."""
     session = Recorded(folder / "session", "session-all")
     for (name, stack), places in NUMBERS.items():
         session.edit_document(name, stack, partial(_fill, places=places))
@@ -144,7 +144,7 @@ def _run_as(session: Recorded, name: str, other: str, processes: int, file_bytes
 
 def test_numbers_without_a_method_or_of_a_file_stand_beside_their_runs(tmp_path: Path) -> None:
     """The cloud model's document does not say with which calls it wrote. A file's size stands
-    beside runs of its own size alone."""
+    beside runs of the same size only."""
     session = Recorded(tmp_path / "session", "session-all")
     shared, paio = f"{SHARED} %layout=level-major %call=mpiio:collective", f"{PAIO} %send=zero-copy"
     _run_as(session, shared, shared.replace("smoke", "paper"), 2048, 54 * 2**30)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`export`: each form is read back by a reader of its own, and says what the documents say."""
+"""`export`: each form is read back by an independent reader, and says what the documents say."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_metrics_are_read_by_both_parsers_of_prometheus(session: Recorded, tmp_p
 
 
 def test_junit_is_as_the_schema_says(session: Recorded, tmp_path: Path) -> None:
-    """The schema is that of ReFrame's own reports. Promises are a suite."""
+    """The schema is the one of ReFrame's reports. Promises are a suite."""
     file = tmp_path / "acceptance.yaml"
     file.write_text(
         "schema: iogauge.acceptance/1\nname: delivery\ncases:\n"
@@ -109,7 +109,7 @@ def test_junit_is_as_the_schema_says(session: Recorded, tmp_path: Path) -> None:
 @pytest.mark.parametrize("folder", TRACED, ids=[path.name for path in TRACED])
 def test_a_timeline_holds_every_phase_and_access(folder: Path, tmp_path: Path) -> None:
     """In the form of ui.perfetto.dev: no event before the first, none that lasts less than
-    nothing; rows are named; bytes are those of the trace."""
+    nothing; rows are named; bytes are the trace's."""
     data = json.loads(exported(tmp_path / "t.json", "timeline", folder))
     events = data["traceEvents"]
     assert {event["ph"] for event in events} <= {"M", "X", "C"}
@@ -137,7 +137,7 @@ def test_a_timeline_holds_every_phase_and_access(folder: Path, tmp_path: Path) -
 
 
 def test_phases_stand_where_they_were(tmp_path: Path) -> None:
-    """In microseconds of the trace's time: the document's times are those of a clock."""
+    """In microseconds of the trace's time: the document's times are of day."""
     folder = Path(shutil.copytree(DATA / "darshan" / "mpich-collective-dxt", tmp_path / "run"))
     start = read_log(folder / "trace.darshan").start
     document = json.loads((folder / "result.json").read_text())

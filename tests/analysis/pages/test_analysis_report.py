@@ -156,7 +156,7 @@ def test_speed_up_of_parallel_cgns_is_over_one_process_with_serial_calls(tmp_pat
 
 
 def test_the_page_of_the_last_session_is_the_latest_and_in_its_own_folder(tmp_path: Path) -> None:
-    """Also that of a session that is asked for. No other page is written."""
+    """Also the page of a session that is asked for. No other page is written."""
     session = Recorded(tmp_path)
     where = ("--output", session.output, "--store", tmp_path / "store")
     latest = session.output / "report.html"

@@ -19,7 +19,7 @@ LOG = Path(__file__).parents[2] / "data" / "darshan" / "darshan-mpich-hdf5-dxt" 
 
 
 def traced(seconds: float, *, begins: float = 0.0, processes: int = 2, size: int = 100) -> Trace:
-    """Each process writes 100 bytes of its own at `begins`, which takes `seconds`; then it reads
+    """Each process writes 100 separate bytes at `begins`, which takes `seconds`; then it reads
     them, as fast."""
     found = []
     for rank in range(processes):

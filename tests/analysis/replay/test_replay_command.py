@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`analysis replay`: its answer is that of the seconds that runs had, with a stand-in for iokernel,
-and what is wrong is said before anything runs."""
+"""`iogauge replay`: its answer follows from the seconds of the runs, with a stand-in for iokernel,
+and errors are reported before anything runs."""
 
 from __future__ import annotations
 

@@ -242,8 +242,8 @@ def test_a_replay_that_is_not_like_its_log(what: str) -> None:
 
 
 def test_a_large_log_needs_little_memory() -> None:
-    """`make replay-size` has the whole one. Seconds are nobody's business here. In a process of its
-    own, whose memory is that of the plan."""
+    """`make replay-size` has the whole one. Seconds do not matter here. In a separate
+    process, whose memory is the plan's."""
 
     def sized(accesses: int, most_mib: int) -> subprocess.CompletedProcess[str]:
         words = ["--processes", "64", "--accesses", str(accesses), "--most-seconds", "inf"]

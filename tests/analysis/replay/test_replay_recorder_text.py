@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Traces of Recorder, as recorder2text writes them: those of IOR's `-a POSIX -b 4k -t 1k -s 2` by 2
+"""Traces of Recorder, as recorder2text writes them: from IOR's `-a POSIX -b 4k -t 1k -s 2` by 2
 processes (tests/data/recorder), and lines that are made up."""
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def test_positions(tmp_path: Path) -> None:
 
 
 def test_a_file_of_ompio_is_no_data(tmp_path: Path) -> None:
-    """That of its shared file pointer, which lies beside the program's own."""
+    """The file of its shared file pointer, which lies beside the program's own."""
     found = trace.load(made(
         tmp_path, "write 0 0 ( /d/a %p 10", "write 0 0 ( /d/a_cid-1-12151.sm %p 40",
         "write 0 0 ( /d/a_cid-x.sm %p 4",

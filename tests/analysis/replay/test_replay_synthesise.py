@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Schedules made up from counters: bytes and calls are those of the log, and it says what it is."""
+"""Schedules made up from counters: bytes and calls are the log's, and it says what it is."""
 
 from __future__ import annotations
 

@@ -205,7 +205,7 @@ def test_arrays_do_not_depend_on_how_views_begin(
     tmp_path_factory: pytest.TempPathFactory, header: int, rows: list[int], columns: list[int],
     dumps: int,
 ) -> None:  # fmt: skip
-    """Nor on a header, whoever writes it: its bytes touch those of its writer's first row."""
+    """Nor on a header, whoever writes it: its bytes touch its writer's first row."""
     found = {}
     file = tmp_path_factory.getbasetemp() / "extents"
     for before, views in itertools.product((0, header), ("one", "moved", "dump", "own")):
@@ -224,7 +224,7 @@ def moving(
     dims: tuple[int, ...], slabs: list[Sequence[Slab] | None], *, size: int = 4, kind: int = 0,
     filters: tuple[int, ...] = (), name: str = "/x", path: str = "/a/1",
 ) -> trace.Trace:  # fmt: skip
-    """A program with calls of HDF5, one of each process in turn. In the file, each has a byte."""
+    """A program with calls of HDF5, one of each process. In the file, each has a byte."""
     ranks = range(len(slabs))
     made = traced({path: [[(rank, 1)] for rank in ranks]})
     one = RawDataSet(1, name, kind, size, dims, (), filters)

@@ -103,7 +103,7 @@ def test_tests_of_a_failed_build_name_the_build(recorded: Recorded) -> None:
 
 
 def test_a_failed_build_names_its_first_error(recorded: Recorded, tmp_path: Path) -> None:
-    """Also for a test that depends on it by another fixture, which has no reason of its own."""
+    """Also for a test that depends on it by another fixture, which gives no reason itself."""
     (tmp_path / "rfm_build.err").write_text(
         "CMake Error at CMakeLists.txt:67 (find_libraries):\n  HDF5 is\n  serial\n\nCall Stack:\n"
     )

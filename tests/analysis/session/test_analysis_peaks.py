@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The session's peaks: one lucky moment sets none; what lasts in a peak test does; small files have
-one of their own. The store's query and the rows say the same."""
+a separate one. The store's query and the rows say the same."""
 
 from __future__ import annotations
 
