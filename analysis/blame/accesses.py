@@ -184,7 +184,7 @@ def of_log(path: Path) -> tuple[Traced, Phases]:
         if text.startswith(BELOW)
     ]
     phases = find(below)
-    traced.said += phases.say(GAP)
+    traced.said += phases.notes(GAP)
     traced.said.append(
         "a log keeps no barrier, lock or sync: accesses of different phases are taken as ordered "
         "and accesses of one phase as not, from time alone"

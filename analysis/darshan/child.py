@@ -86,7 +86,7 @@ def read(
             for block in dxt.blocks(header, name, module.version, job.processes):
                 found["segments"].append(_segments(block, names))
                 set_back += block.set_back
-            found["notes"] += dxt.say(set_back)
+            found["notes"] += dxt.notes(set_back)
     return found
 
 

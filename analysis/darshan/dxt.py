@@ -100,7 +100,7 @@ def _checked(
     return Block(DXT[name], file, rank, writes, whole, host, set_back)
 
 
-def say(set_back: int) -> list[str]:
+def notes(set_back: int) -> list[str]:
     """What is uncertain about blocks that have so many."""
     said = f"accesses that end before they begin: {set_back}; a clock was set back"
     return [f"{said}, and their order is not certain"] if set_back else []

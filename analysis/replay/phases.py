@@ -56,7 +56,7 @@ class Phases:
         order = np.argsort(begins, kind="stable")
         return Phases(begins[order], pauses[order], self.within, all_where[order])
 
-    def say(self, gap: float) -> list[str]:
+    def notes(self, gap: float) -> list[str]:
         if not len(self.begins):
             return [f"inferred: one phase, as the processes never all paused for {gap:g} s"]
         said = []

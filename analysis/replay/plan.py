@@ -45,7 +45,7 @@ def make(trace: Trace, out: Path, gap: float = GAP) -> Plan:
     if phases.pauses.max(initial=0.0) > MOST_PAUSE:
         raise CannotReplayError(f"{trace.path}: a pause of {phases.pauses.max():.4g} s: damaged?")
     buffer, why = guess_buffer(trace)
-    plan = Plan(trace, phases, [*trace.said, *phases.say(gap), why])
+    plan = Plan(trace, phases, [*trace.said, *phases.notes(gap), why])
     _demote(plan)
     _leave_out_empty(plan)
     plan.periods = _periods(plan)

@@ -138,7 +138,7 @@ def _load(
         blocks = synthesise.blocks(source, log, set(names))
     else:
         blocks = _blocks(source, path, log)
-    said = [synthesise.SAID] if made_up else dxt.say(sum(block.set_back for block in blocks))
+    said = [synthesise.SAID] if made_up else dxt.notes(sum(block.set_back for block in blocks))
     said += [f"the log is truncated: {name} is not whole" for name in read_header(path).cut]
     return _of_blocks(source, log, blocks, said, choice, made_up, calls)
 

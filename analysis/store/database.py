@@ -125,9 +125,9 @@ def check(store: Path) -> None:
 
 
 def connect(
-    store: Path, say: Callable[[str], object] = lambda _: None, since: datetime | None = None
+    store: Path, notice: Callable[[str], object] = lambda _: None, since: datetime | None = None
 ) -> duckdb.DuckDBPyConnection:
-    """A connection with the view `records` over all usable files; `say` reports the others.
+    """A connection with the view `records` over all usable files; `notice` reports the others.
     `since`: only sessions from then on (UTC), which reads only their months' files.
 
     Raises StoreError if there is no store, and NothingFoundError if it is empty.
@@ -141,7 +141,7 @@ def connect(
             held.callback(os.close, handle)
         good, bad = usable(store)
         if bad:
-            say(files.in_words(store, bad))
+            notice(files.in_words(store, bad))
         if since:
             good = [path for path in good if path.parent.name >= f"month={since:%Y-%m}"]
         if not good:

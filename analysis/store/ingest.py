@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import duckdb
 
 Row = dict[str, Any]
-Say = Callable[[str], object]
+Notice = Callable[[str], object]
 
 
 def ingest(
@@ -34,16 +34,16 @@ def ingest(
     data: dict[str, Any] | None = None,
     *,
     strict: bool = True,
-    say: Say = lambda _: None,
+    notice: Notice = lambda _: None,
 ) -> Row:
     """Add one session to the store, and say what was done. `data`: the report as read before,
     or a row of the database `report`. The store is touched only after all of the session was read.
-    `say`: is told of a damaged file. Raises an AnalysisError where the report, or a document of a
-    run that ReFrame took for good, cannot be used; unless `strict`, such a run is a failed one."""
+    `notice`: is told of a damaged file. Raises an AnalysisError if the report, or a document of
+    a run that passed in ReFrame, cannot be used; unless `strict`, such a run is a failed one."""
     session = load_session(report, strict=strict, data=data)
     with _rows_of(session, folder.resolve()) as db:
         store.create(folder)
-        path, state = _put(db, session, folder, say)
+        path, state = _put(db, session, folder, notice)
         return {
             "session": session.uuid,
             "state": state,
@@ -135,7 +135,7 @@ def _values(one: Run) -> Iterator[tuple[str, str, int | None, float]]:
 
 
 def _put(
-    db: duckdb.DuckDBPyConnection, session: Session, folder: Path, say: Say
+    db: duckdb.DuckDBPyConnection, session: Session, folder: Path, notice: Notice
 ) -> tuple[Path, str]:
     """Write the session's file unless the stored one is the same or has more."""
     # both come from the report, which may hold anything
@@ -163,7 +163,7 @@ def _put(
                 return path, "unchanged"
             there = True
         elif there:
-            say(_set_aside(folder, files.Bad(path, why)))
+            notice(_set_aside(folder, files.Bad(path, why)))
         files.save(folder, path, data)
         return path, "replaced" if there else "new"
     except OSError as error:
@@ -180,8 +180,8 @@ def _set_aside(folder: Path, bad: files.Bad) -> str:
     return f"{bad.path}: {bad.why}; moved to {place}"
 
 
-def clean(folder: Path, say: Say) -> None:
+def clean(folder: Path, notice: Notice) -> None:
     if (folder / store.MARK).is_file() and (folder / store.RECORDS).is_dir():
         for bad in store.usable(folder)[1]:
-            say(_set_aside(folder, bad))
+            notice(_set_aside(folder, bad))
         files.remove_remains(folder)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from iogauge.common import lock
+from iogauge.common.text import notice
 
 from . import files
 from .files import MONTHS, RECORDS
@@ -71,7 +72,7 @@ def hold(store: Path) -> int | None:
         except OSError:
             return None
         opened.callback(os.close, handle)
-        if not lock.wait(handle, store / READERS, lock.to_stderr, how=fcntl.LOCK_SH):
+        if not lock.wait(handle, store / READERS, notice, how=fcntl.LOCK_SH):
             return None
         opened.pop_all()
         return handle

@@ -12,6 +12,7 @@ from iogauge.analysis.darshan.raw import TRACES, holds_traces
 from iogauge.analysis.ledger.traced import RAW
 from iogauge.common import json_file
 from iogauge.common.run_folder import DOCUMENT, TRACE
+from iogauge.common.text import notice
 
 from . import formats, options
 
@@ -39,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
 
         blame_text.show(found, _wrong(args, found), args.examples)
     if not found.whole:
-        options.say(f"more than {len(found.races)} races: the others were not checked")
+        notice(f"more than {len(found.races)} races: the others were not checked")
     if len(found.certain):
         return errors.EXIT_NOT_VERIFIED
     return errors.EXIT_NO_ORDER if len(found.races) else errors.EXIT_OK

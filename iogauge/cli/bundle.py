@@ -14,6 +14,7 @@ from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, EXIT_UNSIGNED, U
 from iogauge.analysis.judge import acceptance
 from iogauge.common import json_file
 from iogauge.common.files import writing_whole
+from iogauge.common.text import notice
 
 from . import formats, options
 from .check import exit_status, in_words
@@ -52,7 +53,7 @@ def run_make(args: argparse.Namespace) -> int:
     formats.show(args, [{name: row[name] for name in COLUMNS} for row in made["runs"]], COLUMNS)
     options.say_written(target)
     for line in made["wrong"]:
-        options.say(line)
+        notice(line)
     _say_verdicts(made)
     return EXIT_NOT_VERIFIED if made["wrong"] else exit_status(made["acceptance"] or [])
 
@@ -60,12 +61,12 @@ def run_make(args: argparse.Namespace) -> int:
 def _say_verdicts(made: Row) -> None:
     count = sum(1 for row in made["runs"] if row["status"] == "ok" and not row["asked"])
     if count:
-        options.say(
+        notice(
             f"{count} of {len(made['runs'])} runs do not record what their test asked for: "
             "checked by their documents alone"
         )
     if made["acceptance"] is not None:
-        options.say(f"{made['accepted']}: {in_words(made['acceptance'])}")
+        notice(f"{made['accepted']}: {in_words(made['acceptance'])}")
 
 
 def add_verify(parser: argparse.ArgumentParser) -> None:
@@ -87,7 +88,7 @@ def run_verify(args: argparse.Namespace) -> int:
     if wrong or formats.for_programs(args):
         formats.show(args, [{"differs": line} for line in wrong], ("differs",))
     end = "differs from what it says" if wrong else f"{len(names)} files, all as it says"
-    options.say(f"{args.bundle}: {end}")
+    notice(f"{args.bundle}: {end}")
     if wrong:
         return EXIT_NOT_VERIFIED
     return EXIT_OK if args.allowed_signers else EXIT_UNSIGNED
@@ -98,11 +99,11 @@ def _unsigned(args: argparse.Namespace, folder: Path) -> list[str]:
         signed = (folder / manifest.SIGNATURE).exists()
         why = "SIGNATURE NOT CHECKED" if signed else "NOT SIGNED"
         what = "use --allowed-signers FILE" if signed else "ask for one of bundle make --sign KEY"
-        options.say(f"{why}: whoever had this bundle could have changed all of it; {what}")
+        notice(f"{why}: whoever had this bundle could have changed all of it; {what}")
         return []
     who, why = manifest.signer(folder, args.allowed_signers)
     if who:
-        options.say(f"signed by {who}")
+        notice(f"signed by {who}")
     return [f"{manifest.SIGNATURE}: {why}"] if why else []
 
 
@@ -113,8 +114,8 @@ def _recomputed(folder: Path) -> list[str]:
     try:
         made = json_file.read(folder / contents.VERSIONS, contents.VERSIONS)
         if made != contents.versions():
-            options.say(f"made with other versions: {made}")
+            notice(f"made with other versions: {made}")
     except json_file.Unreadable as problem:
-        options.say(f"{contents.VERSIONS}: {problem}")
+        notice(f"{contents.VERSIONS}: {problem}")
     _say_verdicts(found)
     return list(found["wrong"]) + recheck.differences(claimed, found, contents.VERDICTS)

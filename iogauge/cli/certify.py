@@ -18,7 +18,7 @@ from iogauge.analysis.pages import certificate_text
 from iogauge.common import json_file
 from iogauge.common.files import write_whole
 from iogauge.common.paths import output
-from iogauge.common.text import unknown
+from iogauge.common.text import notice, unknown
 
 from . import formats, options
 
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
 def _joined(option: str, given: list[list[str]]) -> list[str]:
     found = [name for names in given for name in names]
     if len(given) > 1:
-        options.say(f"iogauge: names are separated by commas now: --{option} {','.join(found)}")
+        notice(f"iogauge: names are separated by commas now: --{option} {','.join(found)}")
     return found
 
 

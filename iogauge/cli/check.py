@@ -10,6 +10,7 @@ from iogauge.analysis.errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK, Nothi
 from iogauge.analysis.judge.selection import interrupted, session_condition
 from iogauge.analysis.store import keys
 from iogauge.analysis.store.database import Where
+from iogauge.common.text import notice
 
 from . import formats, options
 
@@ -29,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     for name, key in acceptance.keys(promised):
         keys.check(db, f"{args.file}: case {name!r}:", [key])
     for session in interrupted(db, Where(), "session", [args.session]):
-        options.say(f"session {session} was interrupted: cases are missing in it")
+        notice(f"session {session} was interrupted: cases are missing in it")
     sql, values = session_condition(db, args.session)
     chosen = Where().also(sql, *values)
     there = f"SELECT 1 FROM records WHERE {sql} LIMIT 1"
@@ -38,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     rows = acceptance.verdicts(db, promised, chosen)
     formats.show(args, rows, acceptance.COLUMNS)
     code = exit_status(rows)
-    options.say(f"{promised.name}: {in_words(rows)}")
+    notice(f"{promised.name}: {in_words(rows)}")
     return code
 
 

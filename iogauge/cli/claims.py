@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 def _measure(args: argparse.Namespace, claims: Sequence[Claim]) -> int:
     options.need_checkout("claims --run")
     from iogauge.measure import run_session, sites  # here: they need ReFrame and a checkout
-    from iogauge.measure.session import alone
+    from iogauge.measure.session import measuring_session
     from iogauge.measure.sites import Asked
 
     from .run import use
@@ -54,7 +54,7 @@ def _measure(args: argparse.Namespace, claims: Sequence[Claim]) -> int:
     use(args.stack)
     site = sites.find(sites.LOCAL)
     asked = Asked(site, sites.LOCAL, ("--exec-policy=serial",))
-    with alone("iogauge claims --run", args.parent) as child:
+    with measuring_session("iogauge claims --run", args.parent) as child:
         return run_session.judge(
             child, args.claims, claims, asked.options(), everything=args.oversubscribe
         )

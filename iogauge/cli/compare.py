@@ -17,7 +17,7 @@ from iogauge.analysis.judge.selection import WAYS, interrupted
 from iogauge.analysis.session.model import USUAL
 from iogauge.analysis.store import keys
 from iogauge.common import progress
-from iogauge.common.text import counted
+from iogauge.common.text import counted, notice
 
 from . import formats, options
 
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     keys.check(db, "--by", [args.by], WAYS)
     words = [args.a] if args.b in SPECIAL else [args.a, args.b]
     for session in interrupted(db, where, args.by, words):
-        options.say(f"session {session} was interrupted: cases are missing in it")
+        notice(f"session {session} was interrupted: cases are missing in it")
     question = compare_runs.Question(
         args.a,
         args.b,
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
     if args.html:
         _write_page(args, rows, {"gate": said, "answers": "\n".join(answers)})
     if said:
-        options.say(said)
+        notice(said)
     return code
 
 

@@ -9,6 +9,7 @@ from iogauge.analysis.errors import EXIT_OK, NothingFoundError, UsageError, rera
 from iogauge.analysis.store import baselines
 from iogauge.analysis.store import database as store
 from iogauge.common import user
+from iogauge.common.text import notice
 
 from . import formats, options
 
@@ -41,7 +42,7 @@ def run_list(args: argparse.Namespace) -> int:
 
 def run_remove(args: argparse.Namespace) -> int:
     baselines.remove(options.store_of(args), args.name)
-    options.say(f"removed {args.name}")
+    notice(f"removed {args.name}")
     return EXIT_OK
 
 
@@ -61,7 +62,7 @@ def run_accept(args: argparse.Namespace) -> int:
         tuple(args.where), _time(args.since) or now, args.who or user.name(), now, args.why
     )
     path = baselines.add(options.store_of(args), one)
-    options.say(f"baseline {path.stem}: {count} cases, since {one.since}, by {one.who}")
+    notice(f"baseline {path.stem}: {count} cases, since {one.since}, by {one.who}")
     return EXIT_OK
 
 

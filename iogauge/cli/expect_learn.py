@@ -9,6 +9,7 @@ from iogauge.analysis.columns import columns
 from iogauge.analysis.errors import EXIT_OK, NothingFoundError, OutputError
 from iogauge.analysis.judge import learned, references
 from iogauge.common.files import write_whole
+from iogauge.common.text import notice
 
 from . import formats, options
 
@@ -49,9 +50,9 @@ def run(args: argparse.Namespace) -> int:
     found = learned.learn(db, where, name, args.false_failures)
     for row in found.refused[:NAMED]:
         case = "{test} on {stack}, {processes} processes, {quantity}".format_map(row)
-        options.say(f"refused: {case} {learned.why_refused(row)}")
+        notice(f"refused: {case} {learned.why_refused(row)}")
     if len(found.refused) > NAMED:
-        options.say(f"refused: {len(found.refused) - NAMED} more")
+        notice(f"refused: {len(found.refused) - NAMED} more")
     if not found.learned:
         most = max((row["samples"] for row in found.refused), default=0)
         raise NothingFoundError(

@@ -7,6 +7,7 @@ from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, NothingFoundErro
 from iogauge.analysis.session.model import USUAL
 from iogauge.analysis.store import baselines
 from iogauge.analysis.store import database as store
+from iogauge.common.text import notice
 
 from . import formats, options
 from .compare import percent
@@ -43,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         history_chart.write(args.plot, found)
         options.say_written(args.plot)
         if len(found) > (most := history_chart.MOST):
-            options.say(f"it shows {most} of {len(found)} cases, the largest drops first")
-    options.say(history_table.in_words(found))
+            notice(f"it shows {most} of {len(found)} cases, the largest drops first")
+    notice(history_table.in_words(found))
     broken = args.fail_regressed and any(one.bad for one in found)
     return EXIT_NOT_VERIFIED if broken else EXIT_OK

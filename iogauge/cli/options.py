@@ -9,7 +9,6 @@ import itertools
 import os
 import re
 import stat
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +20,7 @@ from iogauge.analysis.store.database import Where
 from iogauge.common import paths
 from iogauge.common.files import CannotWrite
 from iogauge.common.run_folder import case_files, is_session, sessions
-from iogauge.common.text import plain_lines
+from iogauge.common.text import notice
 
 if TYPE_CHECKING:
     import duckdb
@@ -46,7 +45,7 @@ def page_beside(asked: Path | None) -> Iterator[None]:
     except ModuleNotFoundError as error:
         if asked or error.name not in CHARTS:
             raise
-        say(f"no page: {paths.CHARTS}")
+        notice(f"no page: {paths.CHARTS}")
 
 
 def need_checkout(command: str) -> None:
@@ -128,7 +127,7 @@ def last_report(output: Path) -> Path:
         and any(True for _ in case_files(output, name))
     ]
     if newer:
-        say(
+        notice(
             f"session {newer[-1]} is newer and has no report: it is running, or was killed; "
             "`iogauge store recover` makes a report of a killed one. Showing the session before"
         )
@@ -150,7 +149,7 @@ def connect(args: argparse.Namespace) -> duckdb.DuckDBPyConnection:
 
     def damaged(text: str) -> None:
         args.damaged = True
-        say(text)
+        notice(text)
 
     return store.connect(store_of(args), damaged)
 
@@ -194,9 +193,4 @@ def shown(path: Path) -> Path:
 
 
 def say_written(path: Path) -> None:
-    say(f"wrote {shown(path)}")
-
-
-def say(text: str) -> None:
-    """Print a line on stderr. It may hold untrusted names."""
-    print(plain_lines(text), file=sys.stderr)
+    notice(f"wrote {shown(path)}")

@@ -22,7 +22,7 @@ from iogauge.analysis.replay.trace import POSIX, READ, WRITE, CannotReplayError,
 from iogauge.common import paths
 from iogauge.common.files import write_whole
 from iogauge.common.progress import Bar
-from iogauge.common.text import duration, plain
+from iogauge.common.text import duration, notice, plain
 from iogauge.measure import kernels
 from iogauge.measure import replay as measured
 from iogauge.measure.iokernel import Stack
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     work.mkdir(parents=True, exist_ok=True)
     runner = replace(runner, work=work.absolute())
     for line in leftovers.remove(runner.data):
-        print(f"replay: {line}", file=sys.stderr)
+        notice(f"replay: {line}")
     with redirect_stdout(sys.stderr) if formats.for_programs(args) else nullcontext():
         found = _all(runner, args, known, log)
     out = runner.work / "answer.json"

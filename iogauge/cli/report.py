@@ -20,6 +20,7 @@ from iogauge.analysis.store.ingest import ingest
 from iogauge.common import progress
 from iogauge.common.apart import apart
 from iogauge.common.files import write_whole
+from iogauge.common.text import notice
 
 from . import formats, options
 
@@ -81,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
 def _find(args: argparse.Namespace) -> Found:
     report = options.report_of(args)
     place = options.store_of(args)
-    ingest(report, place, say=options.say)  # mostly it is there already
+    ingest(report, place, notice=notice)  # mostly it is there already
     store.compact(place)
     table = make_table(load_session(report))
     root = place.resolve().parent

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from iogauge.analysis.errors import EXIT_OK, UsageError
 from iogauge.common import lock, paths
-from iogauge.common.text import unknown
+from iogauge.common.text import notice, unknown
 from iogauge.measure import kernels, offline, rounds, run_session, sites, stacks
-from iogauge.measure.session import REFRAME, alone
+from iogauge.measure.session import REFRAME, measuring_session
 from iogauge.measure.sites import Asked
 from reframe_tests.framework.variants import SCALES
 
@@ -62,10 +62,10 @@ def run(args: argparse.Namespace) -> int:
     if any(word.startswith(NO_RUN) for word in args.reframe):
         return subprocess.run([REFRAME, *asked.options()], check=False).returncode
     if asked.is_local and not paths.is_checkout() and not paths.builds().exists():
-        options.say(f"run: iokernel is built first, in {paths.builds()} (a minute)")
+        notice(f"run: iokernel is built first, in {paths.builds()} (a minute)")
     if not sites.runs_here(sites.partitions(asked.site)):  # for other nodes
         os.environ.setdefault(lock.ESCAPE, lock.MACHINE)
-    with alone(f"iogauge run {shlex.join(asked.words)}"[:80], args.parent) as child:
+    with measuring_session(f"iogauge run {shlex.join(asked.words)}"[:80], args.parent) as child:
         if args.rounds:
             names = [
                 str(kernels.environ(name)["name"]) if asked.is_local else name
@@ -120,7 +120,7 @@ def _render(args: argparse.Namespace, asked: Asked) -> int:
     scripts, skipped = offline.render(asked, target, there, args.iokernel or "iokernel")
     print(*scripts, sep="\n")
     if skipped:
-        options.say(f"run: {skipped}")
+        notice(f"run: {skipped}")
     return EXIT_OK
 
 

@@ -18,7 +18,7 @@ from reframe_tests.machine import leftovers
 from . import options
 
 
-def say(line: str) -> None:
+def show(line: str) -> None:
     print(plain_lines(line), flush=True)
 
 
@@ -49,22 +49,22 @@ def run(args: argparse.Namespace) -> int:
     built = args.program or kernels.build_for_tests(args.stack) / "iokernel"
     runner = reduced.Runner(Stack.of(kernels.environ(args.stack), built), args.dir)
     for line in leftovers.remove(args.dir):
-        say(line)
+        show(line)
     if len(args.case) == 1 and Path(args.case[0]).is_dir():
         case = reduced.of_run(Path(args.case[0]), command_of)
     else:
         case = reduced.Failing(args.n, reduced.without_own(args.case))
     given = tuple(tuple(text.split("=", 1)) for text in args.set)
     case = reduced.Failing(case.processes, case.words, (*case.environment, *given))
-    tries = reduced.Tries(runner.end, args.tries, say)
+    tries = reduced.Tries(runner.end, args.tries, show)
     case = reduced.shrink(case, tries)
-    say(f"smallest: {case}")
-    say(f"{tries.how} in {tries.rate(case, args.runs)} of {args.runs} runs")
+    show(f"smallest: {case}")
+    show(f"{tries.how} in {tries.rate(case, args.runs)} of {args.runs} runs")
     with tempfile.TemporaryDirectory(prefix="shrink-") as name:
         folder = Path(name)
         program.traced(runner, case, tries.how, args.tries, folder)
-        text, wrong, of = program.make(program.Program(runner, case, folder), folder, 2, say)
+        text, wrong, of = program.make(program.Program(runner, case, folder), folder, 2, show)
     out = args.out or options.unused(Path("repro.c"))
     write_whole(out, text)
-    say(f"wrote {out}: {text.count(chr(10))} lines; wrong bytes in {wrong} of {of} repeats")
+    show(f"wrote {out}: {text.count(chr(10))} lines; wrong bytes in {wrong} of {of} repeats")
     return int(wrong == 0)

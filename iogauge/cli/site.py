@@ -13,6 +13,7 @@ from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, OutputError, Usa
 from iogauge.analysis.judge import references
 from iogauge.common.files import write_whole
 from iogauge.common.paths import ROOT, is_checkout
+from iogauge.common.text import notice
 from iogauge.measure import sites
 from iogauge.measure.new_site import schedulers
 from iogauge.measure.new_site.file import site_file
@@ -41,7 +42,7 @@ def run_new(args: argparse.Namespace) -> int:
     batch = schedulers.find(machine := Machine())
     write_whole(path, site_file(args.name, machine, batch))
     for line in batch.remarks:
-        options.say(line)
+        notice(line)
     site = args.name if is_checkout() and not args.output else shlex.quote(str(path))
     print(f"{path}: look for CHECK; then, with one of its partitions if there are several,\n")
     print(f"  iogauge site check {site}")
@@ -58,7 +59,7 @@ def run_check(args: argparse.Namespace) -> int:
     try:
         found = sites.load(path)
     except ReframeError as error:
-        options.say(f"iogauge: {path}: {error}")
+        notice(f"iogauge: {path}: {error}")
         return EXIT_NOT_VERIFIED
     systems = ", ".join(_names(found["systems"]))
     print(f"{path}: no mistake found; systems: {systems}")

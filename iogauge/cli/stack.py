@@ -11,6 +11,7 @@ import yaml
 
 from iogauge.analysis.errors import EXIT_OK
 from iogauge.common.paths import ENVIRONMENTS, ROOT, below
+from iogauge.common.text import notice
 from iogauge.measure import kernels, stacks
 from reframe_tests.machine import spack
 
@@ -46,7 +47,7 @@ def add_add(parser: argparse.ArgumentParser) -> None:
 
 def run_add(args: argparse.Namespace) -> int:
     stacks.install(args.stacks)
-    options.say("ready; iogauge stack list shows all")
+    notice("ready; iogauge stack list shows all")
     return EXIT_OK
 
 
@@ -190,7 +191,7 @@ def run_check(args: argparse.Namespace) -> int:
     try:
         program = spack.program()
     except spack.CannotUse as why:
-        options.say(f"skipped: {why}")
+        notice(f"skipped: {why}")
         folders = []
     for folder in folders:
         name = below(ROOT, folder)
@@ -202,5 +203,5 @@ def run_check(args: argparse.Namespace) -> int:
         print(f"{name}: {f'skipped: {reason}' if reason else (problem and 'wrong') or 'ok'}")
         found += [problem] if problem else []
     for problem in found:
-        options.say(f"iogauge: {problem}")
+        notice(f"iogauge: {problem}")
     return 1 if found else 0

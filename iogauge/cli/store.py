@@ -14,6 +14,7 @@ from iogauge.analysis.store import database
 from iogauge.analysis.store.ingest import clean, ingest
 from iogauge.common import progress
 from iogauge.common.run_folder import JOB, sessions
+from iogauge.common.text import notice as text_notice
 from iogauge.common.text import one_line
 
 from . import formats, options
@@ -54,7 +55,7 @@ def run_add(args: argparse.Namespace) -> int:
     if not reports:
         reports = [options.last_report(args.output)] if args.last else all_reports(args.output)
     done, problems = [], 0
-    clean(place, say)
+    clean(place, notice)
     for report in progress.steps(reports, "store"):
         try:
             if loader.is_database(report):
@@ -62,7 +63,7 @@ def run_add(args: argparse.Namespace) -> int:
             else:
                 data = read_report(report)
                 found = [data] if args.reports or measured(data) else []
-            done += [ingest(report, place, data, say=say) for data in found]
+            done += [ingest(report, place, data, notice=notice) for data in found]
         except errors.AnalysisError as error:
             problems += 1
             say_not_stored(error)
@@ -79,11 +80,11 @@ def run_add(args: argparse.Namespace) -> int:
 
 
 def say_not_stored(error: errors.AnalysisError) -> None:
-    say(f"not stored: {one_line(str(error), errors.LONGEST)}")
+    notice(f"not stored: {one_line(str(error), errors.LONGEST)}")
 
 
-def say(text: str) -> None:
-    options.say(f"iogauge: {text}")
+def notice(text: str) -> None:
+    text_notice(f"iogauge: {text}")
 
 
 def add_recover(parser: argparse.ArgumentParser) -> None:
@@ -108,7 +109,7 @@ def run_recover(args: argparse.Namespace) -> int:
             continue
         cases, running = recover.read_cases(args.output, name)
         for line in _may_run(running):
-            say(f"session {name}: {line}")
+            notice(f"session {name}: {line}")
         if cases:
             report = recover.write_interrupted(args.output, name, cases)
             wanted.append(report)
@@ -116,7 +117,7 @@ def run_recover(args: argparse.Namespace) -> int:
             done.append(dict(zip(RECOVERED, values, strict=True)))
     for report in wanted:
         try:
-            ingest(report, place, strict=False, say=say)
+            ingest(report, place, strict=False, notice=notice)
         except errors.AnalysisError as error:
             problems += 1
             say_not_stored(error)
@@ -129,7 +130,7 @@ def _has_ended(output: Path, name: str) -> bool:
     ended = recover.has_ended(output, name)
     if ended is None:
         command = f"iogauge store recover {name}"
-        say(f"session {name} is of another machine; if it has ended: {command}")
+        notice(f"session {name} is of another machine; if it has ended: {command}")
     return bool(ended)
 
 

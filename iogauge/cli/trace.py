@@ -16,6 +16,7 @@ from iogauge.analysis.ledger.ledger import Ledger
 from iogauge.analysis.ledger.traced import last_traced, load
 from iogauge.analysis.ledger.verdict import as_json
 from iogauge.common.run_folder import DOCUMENT
+from iogauge.common.text import notice
 
 from . import formats, options
 
@@ -120,7 +121,7 @@ def _calls(found: phases.Singly, log: Log) -> dict[str, Any]:
 def _others(args: argparse.Namespace, log: Log, summary: Path) -> Others:
     others = Others() if args.no_summary else ask_others(log, summary)
     for problem in others.problems:
-        options.say(problem)
+        notice(problem)
     return others
 
 

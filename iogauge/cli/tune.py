@@ -17,6 +17,7 @@ from iogauge.analysis.store.ingest import ingest
 from iogauge.common import lock, paths
 from iogauge.common.mounts import IN_MEMORY, mount_of
 from iogauge.common.progress import Bar
+from iogauge.common.text import notice as text_notice
 from iogauge.common.text import unknown
 from iogauge.measure import kernels, sites
 from iogauge.measure.iokernel import Stack
@@ -34,8 +35,8 @@ UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 BUDGET = "10m"
 
 
-def say(words: str) -> None:
-    print(f"tune: {words}", file=sys.stderr, flush=True)
+def notice(words: str) -> None:
+    text_notice(f"tune: {words}")
 
 
 def seconds(words: str) -> float:
@@ -123,8 +124,8 @@ def space(asked: dict[str, Any], job: Job) -> Space:
 def search(session: Session, job: Job, space: Space) -> Found:
     wish, budget = session.asked["wish"], float(session.asked["budget"])
     for line in leftovers.remove(job.place):
-        say(line)
-    say(f"{space.size} settings; {session.folder}")
+        notice(line)
+    notice(f"{space.size} settings; {session.folder}")
     try:
         with Bar("tune") as bar:
             watch = Progress(bar, budget, wish, space.default)
@@ -133,9 +134,9 @@ def search(session: Session, job: Job, space: Space) -> Found:
         if session.trials:
             place = Path(os.environ.get("IOGAUGE_STORE") or session.output / "store")
             try:
-                ingest(session.write_report(), place, strict=False, say=say)
+                ingest(session.write_report(), place, strict=False, notice=notice)
             except AnalysisError as error:
-                say(f"not stored: {error}")
+                notice(f"not stored: {error}")
 
 
 def begin(args: argparse.Namespace) -> Session:
@@ -157,10 +158,10 @@ def work(args: argparse.Namespace) -> int:
     try:
         found = search(session, job, of)
     except DefaultFailedError as error:
-        say(f"the default itself does not run: {error}; choose another with --default")
+        notice(f"the default itself does not run: {error}; choose another with --default")
         return FAILED
     except KeyboardInterrupt:
-        say(f"stopped; to continue: iogauge tune --resume {session.name}")
+        notice(f"stopped; to continue: iogauge tune --resume {session.name}")
         return 128 + signal.SIGINT
     advice = Advice(session, of, found)
     print("\n".join(advice.lines()))
@@ -173,5 +174,5 @@ def work(args: argparse.Namespace) -> int:
 def run(args: argparse.Namespace) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
-    with lock.measuring("iogauge tune", lock.both(paths.output()), say):
+    with lock.measuring("iogauge tune", lock.both(paths.output()), notice):
         return work(args)

@@ -7,12 +7,13 @@ import errno
 import fcntl
 import os
 import socket
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+
+from iogauge.common.text import notice
 
 ESCAPE, MACHINE = "IOGAUGE_NO_LOCK", "machine"
 LIMIT, SECONDS = "IOGAUGE_LOCK_SECONDS", "86400"
@@ -33,13 +34,9 @@ def of_the_machine() -> Path:
     return (common if usable else Path(tempfile.gettempdir())) / NAME
 
 
-def to_stderr(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
 @contextmanager
 def measuring(
-    what: str, paths: list[Path], say: Callable[[str], None] = to_stderr, *, always: bool = False
+    what: str, paths: list[Path], notice: Callable[[str], None] = notice, *, always: bool = False
 ) -> Iterator[list[int]]:
     """Hold all of `paths`; waits for each. Gives the open files. `always`: nobody may do this at
     the same time. Raises TimeoutError."""
@@ -50,7 +47,7 @@ def measuring(
             handle = _open(path)
             if handle is not None:
                 held.callback(os.close, handle)
-                if wait(handle, path, say, anyway):
+                if wait(handle, path, notice, anyway):
                     note(handle, what)
                 handles.append(handle)
         yield handles
@@ -69,7 +66,11 @@ def _open(path: Path) -> int | None:
 
 
 def wait(
-    handle: int, path: Path, say: Callable[[str], None], anyway: str = "", how: int = fcntl.LOCK_EX
+    handle: int,
+    path: Path,
+    notice: Callable[[str], None],
+    anyway: str = "",
+    how: int = fcntl.LOCK_EX,
 ) -> bool:
     """Hold the lock of an open file; False on a file system without locks."""
     told, met, began = None, None, time.monotonic()
@@ -84,7 +85,7 @@ def wait(
             text = os.pread(handle, 300, 0).decode(errors="replace")
             holder = "".join(c for c in text if c.isprintable()) or "another process"
             if told != holder == met:  # not of what ends in a moment
-                say(f"waiting for {holder} ({path}), {limit} s at most ({LIMIT}){anyway}")
+                notice(f"waiting for {holder} ({path}), {limit} s at most ({LIMIT}){anyway}")
                 told = holder
             met = holder
             if time.monotonic() - began > int(limit):

@@ -2,7 +2,6 @@
 """Progress of a command on stderr: a bar on a terminal, a line every ten seconds elsewhere."""
 
 import signal
-import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -10,7 +9,7 @@ from itertools import pairwise
 from statistics import median
 from typing import TypeVar
 
-from .text import plain, plain_lines
+from .text import notice, plain, plain_lines
 
 EVERY = 10.0  # seconds between two lines
 RECENT, LEAST = 20, 6  # most and fewest items from which the time left is estimated
@@ -62,7 +61,7 @@ class Bar:
         )
         if not self.live and time.monotonic() >= self.due:
             self.due = time.monotonic() + EVERY
-            self.say(text)
+            self.notice(text)
 
     def count(self, done: int, total: int, text: str) -> None:
         """`at`, with the number done and about how long the rest takes."""
@@ -80,11 +79,11 @@ class Bar:
         left = (total - done) * median(each) - (now - self.ends[-1][0])
         return f"about {clock(max(left, 0))} left"
 
-    def say(self, text: str) -> None:
+    def notice(self, text: str) -> None:
         if self.live:
             self.bar.console.print(plain_lines(text), markup=False, soft_wrap=True)
         else:
-            print(f"{self.name}: {plain_lines(text)}", file=sys.stderr, flush=True)
+            notice(f"{self.name}: {text}")
 
 
 def steps(items: Sequence[T], what: str, fewest: int = 2) -> Iterator[T]:

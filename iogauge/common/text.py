@@ -8,6 +8,7 @@ import csv
 import difflib
 import io
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -72,6 +73,11 @@ def folder_name(name: str) -> str:
 def plain_lines(text: str) -> str:
     """`plain`, but with line breaks kept."""
     return "\n".join(map(plain, text.split("\n")))
+
+
+def notice(text: str) -> None:
+    """Print it on stderr. It may hold untrusted names."""
+    print(plain_lines(text), file=sys.stderr, flush=True)
 
 
 def csv_table(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:

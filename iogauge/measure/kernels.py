@@ -5,7 +5,6 @@ anew. A second caller waits for the first."""
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Container, Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +13,7 @@ from typing import Any
 from iogauge.analysis.errors import EXIT_NOT_VERIFIED, AnalysisError, UsageError
 from iogauge.common import lock
 from iogauge.common.paths import BUILDS, KERNELS, builds
-from iogauge.common.text import first_error
+from iogauge.common.text import first_error, notice
 
 # Warnings are errors: the build of the tests.
 STRICT = "-DIOKERNEL_WERROR=ON"
@@ -89,9 +88,9 @@ def build(
     with lock.measuring("a build", [own], always=True):
         before = stamp.read_text() if stamp.is_file() else ""
         if before and str(folder) not in before.split("\n"):  # a copied checkout
-            print(f"{folder} was configured elsewhere: building it anew", file=sys.stderr)
+            notice(f"{folder} was configured elsewhere: building it anew")
         if before != asked:
-            print(f"building iokernel in {folder}", file=sys.stderr)
+            notice(f"building iokernel in {folder}")
             _make_empty(folder)  # CMake caches what it found
             call(*inside, "cmake", *words)
             stamp.write_text(asked)
@@ -132,6 +131,6 @@ def call(*words: str) -> None:
     except OSError as error:
         raise CannotBuild(f"{words[0]}: {error.strerror}; `iogauge doctor` says more") from None
     if done.returncode:
-        print(output := done.stdout + done.stderr, file=sys.stderr)
+        notice(output := done.stdout + done.stderr)
         why = first_error(output) or "no error was named"
         raise CannotBuild(f"{' '.join(words)} failed, with the output above: {why}")

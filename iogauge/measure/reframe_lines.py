@@ -70,9 +70,9 @@ class Lines:
             if status in ("RUN", *BROKEN):
                 self.now = short(self.test)
         elif found := STAGED.match(line):
-            self.bar.say(f"FAILED {short(self.test)}: {_why(found[1], Path(found[2]))}")
+            self.bar.notice(f"FAILED {short(self.test)}: {_why(found[1], Path(found[2]))}")
         elif WAITS in line:
-            self.bar.say(line[line.index(WAITS) :])
+            self.bar.notice(line[line.index(WAITS) :])
 
     def last(self) -> list[str]:
         """The end of the log, for a call without a report."""

@@ -22,7 +22,7 @@ from iogauge.analysis.session.rows import Row, Table, make_table
 from iogauge.analysis.statistics.interval import PAIRS
 from iogauge.common import json_file, tables
 from iogauge.common.text import counted
-from iogauge.measure.session import REPORT_OPTION, Child, Measured, cases_of, measure, say
+from iogauge.measure.session import REPORT_OPTION, Child, Measured, cases_of, measure, notice
 from reframe_tests.jobs import order
 from reframe_tests.machine.stacks import ONLY, only
 
@@ -241,5 +241,5 @@ def _plan(
     what += [f"{counted(tests, 'peak test')} in two of them"] * bool(tests)
     what += [f"{again} of {counted(len(slow), 'disturbed job')} again"] * bool(slow)
     if len(chosen) > 1:
-        say("; ".join(what))
+        notice("; ".join(what))
     return chosen, some

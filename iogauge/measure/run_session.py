@@ -12,7 +12,7 @@ from iogauge.analysis.judge.claims import Claim
 from iogauge.common import paths
 
 from . import rounds
-from .session import NOTHING_MEASURED, Child, measure, say
+from .session import NOTHING_MEASURED, Child, measure, notice
 
 STEPS = (("store", "add", "--quiet"), ("report", "--quiet"), ("summary",))  # after ReFrame
 
@@ -75,7 +75,9 @@ def _several(
                 return status or stored
             sessions.append(done.uuid)
     if not sessions:
-        say("nothing was measured: no claim can be judged; `iogauge doctor` shows what is missing")
+        notice(
+            "nothing was measured: no claim can be judged; `iogauge doctor` shows what is missing"
+        )
         status = status or NOTHING_MEASURED
     answered = child.analysis(*then, "--where", f"session={','.join(sessions)}")
     return status or answered

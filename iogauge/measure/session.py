@@ -25,6 +25,7 @@ from iogauge.common import json_file, lock, paths, processes
 from iogauge.common.guard import HOLD, Guard
 from iogauge.common.progress import Bar
 from iogauge.common.run_folder import case_files, sessions
+from iogauge.common.text import notice as text_notice
 from reframe_tests.jobs import order
 from reframe_tests.machine import leftovers
 
@@ -41,8 +42,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 NEWEST = 3  # sessions in whose file systems the next start looks for files of killed jobs
 
 
-def say(text: str) -> None:
-    print(f"run: {text}", file=sys.stderr, flush=True)
+def notice(text: str) -> None:
+    text_notice(f"run: {text}")
 
 
 def new_name() -> str:
@@ -178,7 +179,7 @@ def tidy(output: Path, name: str) -> None:
             found.add(str(json_file.read(path)["case"]["fs_path"]))
     for folder in sorted(found):
         for line in leftovers.remove(Path(folder)):
-            say(line)
+            notice(line)
 
 
 def measure(
@@ -210,10 +211,10 @@ def measure(
         data = json_file.read(report) if report.stat().st_mtime_ns != before else None
     if data is None:
         if status == 0:
-            say(f"nothing was selected by {' '.join(words)}; all tests: iogauge run -t . -- -l")
+            notice(f"nothing was selected by {' '.join(words)}; all tests: iogauge run -t . -- -l")
         else:
-            say(f"ReFrame left no report; {lines.log} ends:")
-            print(*lines.last(), sep="\n", file=sys.stderr)
+            notice(f"ReFrame left no report; {lines.log} ends:")
+            text_notice("\n".join(lines.last()))
             if name in sessions(output):
                 child.analysis("store", "recover", name)
         return Measured(name, _status(child, status or NOTHING_SELECTED))
@@ -222,7 +223,7 @@ def measure(
         json_file.write(path, data)
     ran, selected = count(data)
     if not ran:
-        say(f"nothing was measured: all {selected} selected tests were skipped")
+        notice(f"nothing was measured: all {selected} selected tests were skipped")
         status = status or NOTHING_MEASURED
     return Measured(name, _status(child, status), report, data["session_info"]["uuid"], ran)
 
@@ -232,11 +233,11 @@ def _status(child: Child, status: int) -> int:
 
 
 @contextmanager
-def alone(what: str, parent: int | None) -> Iterator[Child]:
+def measuring_session(what: str, parent: int | None) -> Iterator[Child]:
     """Hold the locks; store finished cases of killed sessions, if possible."""
     end_with(parent)
     try:
-        with lock.measuring(what, lock.both(paths.output()), say) as handles:
+        with lock.measuring(what, lock.both(paths.output()), notice) as handles:
             child = Child(handles)
             child.analysis("store", "recover")
             if child.signal:

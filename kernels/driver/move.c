@@ -134,7 +134,7 @@ static int call_method(const io_step *f, const io_part *parts, int n) {
 
 /* Processes move each piece of a shared file together. Otherwise some would hold its locks alone while others
  * generate their values off the clock. With a file per process, each goes on by itself, as programs do. */
-static bool together(const io_step *f) { return f->shared && f->number == 0; }
+static bool synchronised(const io_step *f) { return f->shared && f->number == 0; }
 
 /* Verifies what was read through the reused buffer, and empties it. */
 static int verify_held(io_step *f) {
@@ -182,14 +182,14 @@ static void prepare_piece(io_step *f, const io_part *parts, int n) {
     for (int i = n - 1; f->direction == IO_WRITING && f->session->found && i >= 0; i--)
         fill_part(f, &parts[i]);
     if (f->direction == IO_WRITING) f->seconds.fill += io_monotonic_seconds() - began;
-    if (together(f)) io_meet(f->session->world);
+    if (synchronised(f)) io_meet(f->session->world);
     f->paused += io_monotonic_seconds() - began;
 }
 
 /* A piece lasts from when the first process of a node began it to when the last one ended: the clock of each
  * advances to there. Its own time alone would leave out how it waited for a lock, or on a busy node for a
  * core, before its call. Whether any process failed; `more`: whether any has another piece. */
-static bool end_together(io_step *f, double began, double ended, bool failed, bool *more) {
+static bool end_synchronised(io_step *f, double began, double ended, bool failed, bool *more) {
     io_world *world = f->session->world;
     double reducing = io_monotonic_seconds(), all[3];
     double mine[] = {io_node_seconds(world, began, ended), failed, *more};
@@ -219,7 +219,7 @@ static int move_pieces(io_step *f, int n) {
         failed = failed || hold_piece(f, parts, some, bytes);
         first += some;
         more = first < n;
-        if (together(f)) failed = end_together(f, began, ended, failed, &more);
+        if (synchronised(f)) failed = end_synchronised(f, began, ended, failed, &more);
         if (failed) return -1;
     }
     return 0;

@@ -96,7 +96,7 @@ def test_an_interrupted_certify_ends_so(
     monkeypatch.setattr(recorded, "_run", interrupted)
     monkeypatch.setattr(recorded, "_stacks", lambda _: [SimpleNamespace(name="any")])
     monkeypatch.setattr(recorded, "_about", lambda *_: {"stacks": {}, "seeds": []})
-    monkeypatch.setattr(recorded, "say", lambda _: None)
+    monkeypatch.setattr(recorded, "notice", lambda _: None)
     assert main(["certify", "--kernels", "none", "--fs", "disk"]) == 130
 
 

@@ -6,7 +6,6 @@ import json
 import os
 import platform
 import shlex
-import sys
 import threading
 import time
 from collections import Counter, deque
@@ -29,6 +28,7 @@ from iogauge.common.mounts import mount_of
 from iogauge.common.paths import ROOT
 from iogauge.common.progress import Bar, clock
 from iogauge.common.run_folder import DOCUMENT
+from iogauge.common.text import notice as text_notice
 from reframe_tests.machine import leftovers
 from reframe_tests.machine.leftovers import own_folder
 from site_configs.support import common
@@ -62,7 +62,7 @@ def words_of(stack: Candidate, case: PlannedRun, folder: Path) -> list[str]:
     return [*words, "--repeat", str(REPEATS), "--seed", str(case.seed), "--dir", str(folder)]
 
 
-def again(stack: Candidate, case: PlannedRun, base: Path) -> str:
+def rerun_command(stack: Candidate, case: PlannedRun, base: Path) -> str:
     ours = kernels.variables()
     values = {k: v for k, v in stack.variables.items() if k not in ours} | environment(stack, case)
     words = [f"{key}={value}" for key, value in values.items()]
@@ -104,7 +104,7 @@ def execute(stack: Candidate, case: PlannedRun, base: Path, guard: Guard | None 
     }
     if outcome != RIGHT:
         said = said.replace(f"{folder}/", "").replace(f"{ROOT}/", "")
-        record |= {"says": said, "command": again(stack, case, base)}
+        record |= {"says": said, "command": rerun_command(stack, case, base)}
     return record
 
 
@@ -129,8 +129,8 @@ class Wanted:
     anew: bool  # discard recorded runs
 
 
-def say(text: str) -> None:
-    print(f"certify: {text}", file=sys.stderr, flush=True)
+def notice(text: str) -> None:
+    text_notice(f"certify: {text}")
 
 
 @dataclass
@@ -203,7 +203,7 @@ def make(wanted: Wanted, folder: Path) -> list[Any]:
     for place in (folder, *places.values()):
         place.mkdir(parents=True, exist_ok=True)
         for line in leftovers.remove(place):
-            say(line)
+            notice(line)
     with locked(folder / "lock") as alone:
         if not alone:
             raise UsageError(f"another process is writing to {folder}; name another --out")
@@ -213,7 +213,7 @@ def make(wanted: Wanted, folder: Path) -> list[Any]:
         runs = Runs.of(file)
         _keep_about(folder / certificate.ABOUT, _about(stacks, wanted.seed, places))
         had = len(runs.records)
-        say(
+        notice(
             f"{', '.join(stack.name for stack in stacks)}: at most {wanted.minutes:g} minutes, "
             f"about {wanted.minutes * 60 / RUN_SECONDS:.0f} runs, a few MB each on "
             f"{', '.join(places)}; {had} runs are there already"
@@ -223,10 +223,12 @@ def make(wanted: Wanted, folder: Path) -> list[Any]:
                 _run(wanted, stacks, places, runs, bar)
         except KeyboardInterrupt:
             shown = shlex.quote(str(folder))
-            say(f"interrupted; to continue, run it again; so far: iogauge certify --show {shown}")
+            notice(
+                f"interrupted; to continue, run it again; so far: iogauge certify --show {shown}"
+            )
             raise
         finally:
-            say(f"{len(runs.records) - had} new runs; {file}")
+            notice(f"{len(runs.records) - had} new runs; {file}")
         return list(runs.records)
 
 
@@ -236,7 +238,7 @@ def _stacks(wanted: Wanted) -> Iterator[Candidate]:
         try:
             stack = prepare(name, wanted.kernels)
         except UsageError as error:
-            say(f"left out: {error}")
+            notice(f"left out: {error}")
             continue
         patterns = wanted.patterns
         if calls := [call for call in stack.calls if not patterns or call.pattern in patterns]:
@@ -304,7 +306,7 @@ def _run(
                 runs.add(record)
                 queue.look(case, record)
                 if record["outcome"] != RIGHT:
-                    bar.say(" ".join(str(record[name]) for name in (*KEY, "outcome", "says")))
+                    bar.notice(" ".join(str(record[name]) for name in (*KEY, "outcome", "says")))
                 now = min(time.monotonic(), end)
                 what = " ".join(str(record[name]) for name in ("stack", "pattern", "method"))
                 left = f"{made.total()} runs, at most {clock(end - now)} left, {what}"

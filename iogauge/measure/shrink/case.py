@@ -141,9 +141,9 @@ class Tries:
     """How often a case fails as the first one did."""
 
     def __init__(
-        self, end: Callable[[Failing], str], tries: int, say: Callable[[str], None]
+        self, end: Callable[[Failing], str], tries: int, notice: Callable[[str], None]
     ) -> None:
-        self.end, self.tries, self.say = end, tries, say
+        self.end, self.tries, self.notice = end, tries, notice
         self.how = ""
 
     def begin(self, case: Failing) -> None:
@@ -153,7 +153,7 @@ class Tries:
             if self.how.startswith(REFUSED):
                 raise UsageError(f"{case}: {self.how}")
             if self.how != RIGHT:
-                self.say(f"try {number} of {case}: {self.how}")
+                self.notice(f"try {number} of {case}: {self.how}")
                 return
         raise CannotShrinkError(f"no failure in {3 * self.tries} runs of {case}")
 
@@ -162,7 +162,7 @@ class Tries:
         for number in range(1, self.tries + 1):
             how = self.end(case)
             if how == self.how:
-                self.say(f"still fails, in try {number}: {case}")
+                self.notice(f"still fails, in try {number}: {case}")
                 return True
             if how != RIGHT:
                 break

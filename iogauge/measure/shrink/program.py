@@ -173,7 +173,7 @@ def _library(iokernel: Path) -> str:
 
 
 def make(
-    made: Program, traces: Path, tries: int, say: Callable[[str], None]
+    made: Program, traces: Path, tries: int, notice: Callable[[str], None]
 ) -> tuple[str, int, int]:
     """The text, how often it failed, and the number of repeats."""
     blamed = find(traces)
@@ -184,7 +184,7 @@ def make(
     ((file, _),) = Counter(rows["file"].tolist()).most_common(1)
     rounds = rounds_of(found, file)
     accused = suspects(rounds, blamed, file)
-    say(f"{len(rounds)} rounds of MPI-IO calls are recorded, {len(accused)} of them raced")
+    notice(f"{len(rounds)} rounds of MPI-IO calls are recorded, {len(accused)} of them raced")
 
     def fails(some: Sequence[Round]) -> bool:
         try:

@@ -32,7 +32,7 @@ class Progress:
         if isinstance(speed, float):
             self.of.setdefault(arm, {})[now.number] = speed
         else:
-            self.bar.say(f"excluded: {text(arm)}: {speed}")
+            self.bar.notice(f"excluded: {text(arm)}: {speed}")
         self.round(now, used)
 
     def _best(self) -> str:

@@ -92,11 +92,11 @@ def test_a_clock_that_was_set_back_in_an_access_is_said(end: float, tmp_path: Pa
     dxt_log(tmp_path / "log", "<", "DXT_POSIX", end)
     (block,) = dxt.blocks(header.read_header(tmp_path / "log"), "DXT_POSIX", 1, 4)
     assert block.segments["end"].tolist() == [0.5, 0.75]
-    (said,) = dxt.say(block.set_back)
+    (said,) = dxt.notes(block.set_back)
     assert said.startswith("accesses that end before they begin: 1; a clock was set back")
     dxt_log(tmp_path / "log", "<", "DXT_POSIX", 0.75)
     (block,) = dxt.blocks(header.read_header(tmp_path / "log"), "DXT_POSIX", 1, 4)
-    assert not dxt.say(block.set_back)
+    assert not dxt.notes(block.set_back)
 
 
 @pytest.mark.parametrize("start", [b"\x1f\x8b\x08", b"BZh9"])

@@ -84,7 +84,7 @@ def test_all_turn_without_a_pause() -> None:
     assert made.pauses[0] == pytest.approx(0.1e-3 - 2e-5)
     for rows in (process(THEN_READ, 0), process(THEN_READ, 2e-5)):
         assert list(made.of(rows)) == [0] * 4 + [1] * 3
-    assert "1 of 2 phases begin where every process turns" in made.say(phases.GAP)[0]
+    assert "1 of 2 phases begin where every process turns" in made.notes(phases.GAP)[0]
 
 
 @pytest.mark.parametrize(
