@@ -6,12 +6,12 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from iogauge.common.paths import below
-from iogauge.common.text import folder_name
+from iogauge.common.text import Notice, folder_name
 
 from ..columns import columns
 from ..errors import StoreError, reraised
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import duckdb
 
 Row = dict[str, Any]
-Notice = Callable[[str], object]
 
 
 def ingest(

@@ -14,12 +14,12 @@ from iogauge.analysis.store import database
 from iogauge.analysis.store.ingest import clean, ingest
 from iogauge.common import progress
 from iogauge.common.run_folder import JOB, sessions
-from iogauge.common.text import notice as text_notice
-from iogauge.common.text import one_line
+from iogauge.common.text import notices, one_line
 
 from . import formats, options
 
 Row = dict[str, Any]
+notice = notices("iogauge")
 RECOVERED = ("session", "cases", "unfinished", "report")
 # What ends a job; a job of this machine ends with the session.
 CANCEL = {
@@ -81,10 +81,6 @@ def run_add(args: argparse.Namespace) -> int:
 
 def say_not_stored(error: errors.AnalysisError) -> None:
     notice(f"not stored: {one_line(str(error), errors.LONGEST)}")
-
-
-def notice(text: str) -> None:
-    text_notice(f"iogauge: {text}")
 
 
 def add_recover(parser: argparse.ArgumentParser) -> None:

@@ -17,8 +17,7 @@ from iogauge.analysis.store.ingest import ingest
 from iogauge.common import lock, paths
 from iogauge.common.mounts import IN_MEMORY, mount_of
 from iogauge.common.progress import Bar
-from iogauge.common.text import notice as text_notice
-from iogauge.common.text import unknown
+from iogauge.common.text import notices, unknown
 from iogauge.measure import kernels, sites
 from iogauge.measure.iokernel import Stack
 from iogauge.measure.session import new_name
@@ -31,12 +30,9 @@ from reframe_tests.machine import leftovers
 from . import options
 
 DECIDED, FAILED, UNDECIDED = 0, 1, 3
+notice = notices("tune")
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 BUDGET = "10m"
-
-
-def notice(words: str) -> None:
-    text_notice(f"tune: {words}")
 
 
 def seconds(words: str) -> float:

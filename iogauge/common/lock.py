@@ -9,11 +9,11 @@ import os
 import socket
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from iogauge.common.text import notice
+from iogauge.common.text import Notice, notice
 
 ESCAPE, MACHINE = "IOGAUGE_NO_LOCK", "machine"
 LIMIT, SECONDS = "IOGAUGE_LOCK_SECONDS", "86400"
@@ -36,7 +36,7 @@ def of_the_machine() -> Path:
 
 @contextmanager
 def measuring(
-    what: str, paths: list[Path], notice: Callable[[str], None] = notice, *, always: bool = False
+    what: str, paths: list[Path], notice: Notice = notice, *, always: bool = False
 ) -> Iterator[list[int]]:
     """Hold all of `paths`; waits for each. Gives the open files. `always`: nobody may do this at
     the same time. Raises TimeoutError."""
@@ -66,11 +66,7 @@ def _open(path: Path) -> int | None:
 
 
 def wait(
-    handle: int,
-    path: Path,
-    notice: Callable[[str], None],
-    anyway: str = "",
-    how: int = fcntl.LOCK_EX,
+    handle: int, path: Path, notice: Notice, anyway: str = "", how: int = fcntl.LOCK_EX
 ) -> bool:
     """Hold the lock of an open file; False on a file system without locks."""
     told, met, began = None, None, time.monotonic()

@@ -9,7 +9,7 @@ import difflib
 import io
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 # Control characters, changes of writing direction, Unicode line breaks, and lone surrogates. A
@@ -17,6 +17,7 @@ from typing import Any
 CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
+Notice = Callable[[str], None]
 LINE = 300  # characters of a quoting message
 # Characters that begin a formula in a spreadsheet.
 FORMULA = ("=", "+", "-", "@")
@@ -78,6 +79,11 @@ def plain_lines(text: str) -> str:
 def notice(text: str) -> None:
     """Print it on stderr. It may hold untrusted names."""
     print(plain_lines(text), file=sys.stderr, flush=True)
+
+
+def notices(command: str) -> Notice:
+    """`notice`, with the command's name before the text."""
+    return lambda text: notice(f"{command}: {text}")
 
 
 def csv_table(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:

@@ -25,12 +25,13 @@ from iogauge.common import json_file, lock, paths, processes
 from iogauge.common.guard import HOLD, Guard
 from iogauge.common.progress import Bar
 from iogauge.common.run_folder import case_files, sessions
-from iogauge.common.text import notice as text_notice
+from iogauge.common.text import notices
 from reframe_tests.jobs import order
 from reframe_tests.machine import leftovers
 
 from .reframe_lines import Lines
 
+notice = notices("run")
 REFRAME = str(Path(sys.executable).parent / "reframe")
 REPORT_OPTION = "--report-file"
 NOTHING_SELECTED, NOTHING_MEASURED = 2, 1
@@ -40,10 +41,6 @@ PATIENCE, JOBS_PATIENCE = 60, 20
 PR_SET_PDEATHSIG = 1
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 NEWEST = 3  # sessions in whose file systems the next start looks for files of killed jobs
-
-
-def notice(text: str) -> None:
-    text_notice(f"run: {text}")
 
 
 def new_name() -> str:
@@ -213,8 +210,7 @@ def measure(
         if status == 0:
             notice(f"nothing was selected by {' '.join(words)}; all tests: iogauge run -t . -- -l")
         else:
-            notice(f"ReFrame left no report; {lines.log} ends:")
-            text_notice("\n".join(lines.last()))
+            notice("\n".join([f"ReFrame left no report; {lines.log} ends:", *lines.last()]))
             if name in sessions(output):
                 child.analysis("store", "recover", name)
         return Measured(name, _status(child, status or NOTHING_SELECTED))

@@ -28,7 +28,7 @@ from iogauge.common.mounts import mount_of
 from iogauge.common.paths import ROOT
 from iogauge.common.progress import Bar, clock
 from iogauge.common.run_folder import DOCUMENT
-from iogauge.common.text import notice as text_notice
+from iogauge.common.text import notices
 from reframe_tests.machine import leftovers
 from reframe_tests.machine.leftovers import own_folder
 from site_configs.support import common
@@ -39,6 +39,7 @@ from . import plan
 from .plan import REPEATS, PlannedRun, rank
 from .stacks import Candidate, hints_of, name_of, prepare, variables_of
 
+notice = notices("certify")
 LIMITS = ("--patience", "30", "--start-limit", "30")  # iokernel's own limit, in seconds
 SECONDS = 90  # then a run is killed; generous for loaded machines
 OUTCOMES = {"right": RIGHT, "wrong bytes": WRONG, "hung": "hang", "late": LATE, "crashed": "crash"}
@@ -127,10 +128,6 @@ class Wanted:
     seed: int
     kernels: str
     anew: bool  # discard recorded runs
-
-
-def notice(text: str) -> None:
-    text_notice(f"certify: {text}")
 
 
 @dataclass
@@ -223,9 +220,7 @@ def make(wanted: Wanted, folder: Path) -> list[Any]:
                 _run(wanted, stacks, places, runs, bar)
         except KeyboardInterrupt:
             shown = shlex.quote(str(folder))
-            notice(
-                f"interrupted; to continue, run it again; so far: iogauge certify --show {shown}"
-            )
+            notice(f"interrupted; rerun it to continue; so far: iogauge certify --show {shown}")
             raise
         finally:
             notice(f"{len(runs.records) - had} new runs; {file}")

@@ -11,6 +11,7 @@ from typing import TypeVar
 from iogauge.analysis.errors import EXIT_NOT_VERIFIED, AnalysisError, UsageError
 from iogauge.common.guard import Guard
 from iogauge.common.run_folder import DOCUMENT, JOB_SCRIPT
+from iogauge.common.text import Notice
 from reframe_tests.machine.leftovers import own_folder
 
 from .. import iokernel
@@ -140,9 +141,7 @@ def of_run(folder: Path, number_of: Callable[[Path], tuple[int, str]]) -> Failin
 class Tries:
     """How often a case fails as the first one did."""
 
-    def __init__(
-        self, end: Callable[[Failing], str], tries: int, notice: Callable[[str], None]
-    ) -> None:
+    def __init__(self, end: Callable[[Failing], str], tries: int, notice: Notice) -> None:
         self.end, self.tries, self.notice = end, tries, notice
         self.how = ""
 

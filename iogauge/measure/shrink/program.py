@@ -6,7 +6,7 @@ import re
 import subprocess
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import numpy as np
 from iogauge.analysis.blame.accesses import MPIIO, WRITE, Traced
 from iogauge.analysis.blame.races import MAY_COVER, Blame, find
 from iogauge.analysis.darshan.raw import CLOSE
+from iogauge.common.text import Notice
 from reframe_tests.machine.leftovers import own_folder
 
 from .. import iokernel
@@ -172,9 +173,7 @@ def _library(iokernel: Path) -> str:
     return str(json.loads(said)["mpi"]) if done.returncode == 0 else "an unknown MPI"
 
 
-def make(
-    made: Program, traces: Path, tries: int, notice: Callable[[str], None]
-) -> tuple[str, int, int]:
+def make(made: Program, traces: Path, tries: int, notice: Notice) -> tuple[str, int, int]:
     """The text, how often it failed, and the number of repeats."""
     blamed = find(traces)
     found = blamed.traced
