@@ -55,7 +55,7 @@ class Iokernel(CMakePackage):
 
     # What the checkout has, unless a version is named.
     version("main", branch="main", preferred=True)
-    version("0.3.0", commit="79dcdc3df8d78f6a4ff32a476f7361195bb2c780")
+    version("0.3.0", tag="v0.3.0")
     version("0.2.0", commit="71b5568a5ab2a51d4fbf31fb223eef414255b571")
 
     for _name, _title, *_, _default in LIBRARIES:
