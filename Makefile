@@ -10,7 +10,7 @@ OLD := ab certificate claims lock-check newer replay shrink site stacks tune
 .PHONY: help run help-dev $(OLD) test test-all test-nightly soak-kills bench setup setup-test lint fuzz test-kernels \
 	test-more-kernels-openmpi test-more-kernels-mpich test-python-slow nightly-selftest nightly-fuzz nightly-soak nightly-soak-kills \
 	test-kernels-openmpi test-kernels-mpich documents-smoke test-sanitizers test-python test-newer coverage soak bench-harness \
-	selftest simulate replay-size test-logs test-slurm test-pbs test-readers test-fs guest spack-mirror docs clean \
+	selftest simulate replay-size test-logs test-slurm test-pbs test-fs guest spack-mirror docs clean \
 	replay-faithful blame-size
 
 PYTHON := .venv/bin/python
@@ -125,10 +125,10 @@ PYTEST = env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(CURDIR)/.local/pyc
 	$(PYTHON) -m pytest -q --dist loadfile --no-loadscope-reorder --numprocesses 4 --durations 20 --durations-min 10
 
 test-python: setup-test
-	$(PYTEST) -m 'not slow and not newer and not documents' $(ARGS)
+	$(PYTEST) -m 'not slow and not newer and not readers and not documents' $(ARGS)
 
 test-python-slow: setup-test
-	$(PYTEST) -m 'slow and not newer and not documents' $(ARGS)
+	$(PYTEST) -m 'slow and not newer and not readers and not documents' $(ARGS)
 
 soak: setup-test ### 10,000 short runs, with other work beside them: crashes and hangs are counted (ARGS='--runs 500')
 	@$(PYTHON) -m tests.soak $(ARGS)
@@ -157,11 +157,12 @@ nightly-soak: setup-test
 nightly-soak-kills: setup-test
 	@$(PYTHON) -m tests.soak_kills --kills 20 --ingest-kills 100 --seed $(SEED)
 
-# One newer generation of libraries: its root, the kernels in it, and a minute of its certificate. Where
-# no root can be made it is skipped, and says why; so set-up may fail here.
-test-newer: setup-test
+# What is downloaded for tests alone: a newer generation of libraries, with a minute of its certificate; the
+# newest MPICH, from its wheel; readers of RAMSES dumps. Where no root of a release can be made, its tests are
+# skipped and say why; so set-up may fail here.
+test-newer: setup-test $(READERS)/made
 	@environments/debian/setup.sh --test --releases || true
-	$(PYTHON) -m pytest -q -m newer tests/site_configs/test_newer.py $(ARGS)
+	$(PYTHON) -m pytest -q --dist loadfile -n 3 -m 'newer or readers' tests/site_configs tests/readers $(ARGS)
 	IOGAUGE_ATTACKED=trixie-openmpi $(PYTHON) -m pytest -q -n 0 -m newer tests/reframe_tests/test_attackers.py
 
 test-fs: ### mount every file system that this machine can, test on each, unmount (ARGS='xfs moosefs')
@@ -175,9 +176,6 @@ guest: setup-test ### run a command in a virtual machine with Debian's kernel (A
 spack-mirror: ### archives for environments/from-source, each checked by sha256; says what is missing (FROM=FOLDER)
 	@environments/debian/setup.sh --python-only
 	@$(PYTHON) -m tools.spack_mirror $(FROM)
-
-test-readers: setup-test $(READERS)/made ### yt and osyris read a RAMSES dump (installs them first: 620 MB, a minute)
-	$(PYTHON) -m pytest -q -m readers tests/readers
 
 test-logs: setup-test ### Darshan logs of others are read as PyDarshan does, and each command runs on them (LOGS=FOLDER)
 	IOGAUGE_LOGS='$(abspath $(LOGS))' $(PYTHON) -m pytest -q tests/analysis/darshan/test_public_logs.py $(ARGS)

@@ -5,8 +5,8 @@
 #
 #   release.sh [--check] [--only MPI] SUITE...     e.g. release.sh trixie sid
 #
-# --only openmpi (or mpich): the smallest useful root, with one MPI and what Debian
-# has for it. It is not made where the whole one is in place.
+# --only openmpi (or mpich): the smallest useful root, with one MPI and its
+# libraries. It is not made where the whole one is in place.
 #
 # The packages are listed in packages.txt, from the archive of which this
 # machine's own are. .local/releases/SUITE/versions.txt has the versions that it
@@ -58,21 +58,23 @@ check_able() {
 }
 
 # The libraries that the suite has for one MPI only or for none, from its source
-# packages, built in the root. What cannot be built is told, once: its methods are missing.
+# packages, built in the root. What cannot be built is told, once: its methods are missing. The file
+# `libraries` has the reasons.
 build_libraries() {
-    local line name mpi title said
+    local line name mpi title said failed=()
     for line in "${built_here[@]}"; do
         read -r name mpi title <<<"$line"
         [[ -x $release/root/usr/bin/mpicc.$mpi ]] || continue
         if said=$("$here/enter.sh" "$suite" "$here/source_package.sh" "$name" "$suite-$mpi" 2>&1); then
             say "release $suite: $title: $(<"$local_dir/stacks/$suite-$mpi/.installed/$name.source")"
         else
+            failed+=("$title: ${said%%$'\n'*}")
             say "release $suite: $title: not built: ${said%%$'\n'*}; see $log_dir/$name-$suite-$mpi.log;" \
                 "to try again: environments/debian/enter.sh $suite" \
                 "environments/debian/source_package.sh $name $suite-$mpi"
         fi
     done
-    : >"$release/libraries"
+    printf '%s\n' "${failed[@]}" >"$release/libraries"
 }
 
 # The archive of this machine's own release, as apt knows it.
@@ -180,7 +182,7 @@ make_release() {
     make_root
     missing=$(paste -sd' ' -- "$release/missing.txt")
     [[ -z $missing ]] || say "release $suite does not have: $missing"
-    [[ -n $only ]] || build_libraries
+    build_libraries
     say "release $suite: $(du -sh -- "$release" | cut -f1), versions in $release/versions.txt"
 }
 
@@ -191,7 +193,7 @@ main() {
             --check) check=yes; shift ;;
             --only)
                 [[ ${2-} =~ ^(openmpi|mpich)$ ]] || fail 2 "$usage"
-                only=$2 groups=(build "$2")
+                only=$2 groups=(build "$2" source-build)
                 [[ $2 == mpich ]] || groups+=(newer) # which Debian has for Open MPI only
                 shift 2 ;;
             --fill) suite=$2 groups=("${@:4}"); fill "$3"; return ;;
@@ -204,7 +206,7 @@ main() {
         release="$local_dir/releases/$suite"
         if in_place; then
             [[ $check == no ]] || continue
-            [[ -n $only || -f $release/libraries ]] || build_libraries
+            [[ -f $release/libraries ]] || build_libraries
             say "release $suite: in place"
             continue
         fi

@@ -2,7 +2,7 @@
 """RAMSES dumps with --values physical: one tree, whichever process's file it is read from, and a
 blast wave in it. All follows from RAMSES's documented records (ramses_reader.py) and the numbers
 of cells and grids in them, not from how the kernel divides the box. Public readers are in
-tests/readers (`make test-readers`)."""
+tests/readers (`make test-newer`)."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
     .local/venv-readers/bin/python tests/readers/ramses_readers.py FOLDER DUMP [--plot FILE]
 
 Prints one line of JSON for yt and one for osyris: leaf cells, their mass and volume, and the radius
-of the outermost cell that the shock has reached. `make test-readers` makes the environment; nothing
+of the outermost cell that the shock has reached. `make test-newer` makes the environment; nothing
 else of the project imports yt or osyris.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""yt and osyris read a RAMSES dump: `make test-readers`, as they are too large for CI."""
+"""yt and osyris read a RAMSES dump. `make test-newer` installs them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.readers
 @pytest.fixture(scope="module")
 def dumps(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not PYTHON.exists():
-        pytest.skip("yt and osyris are not here: make test-readers installs them")
+        pytest.skip("yt and osyris are not here: make test-newer installs them")
     if reason := kernels.lacking(STACK):
         pytest.skip(reason)
     folder, program = (

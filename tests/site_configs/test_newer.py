@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One newer generation of libraries, whole: the smallest root of a Debian release is made, the
-kernels are built in it, and what is certified of that stack must be right again. Four minutes and
-0.8 GB, so only `make test-newer` runs it, which `make test` does."""
+"""A newer generation of libraries: the smallest root of a Debian release is made, the kernels are
+built in it, and what the certificate says of that stack must be right again. 0.8 GB, two minutes:
+`make test-newer` runs it, and so does `make test-all`."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from iogauge.measure import iokernel
 from iogauge.measure.certify import stacks
 from reframe_tests.framework.build import mpi_problem
 from site_configs.support import debian
+from tests.reframe_session import reframe
 
 SUITE, MPI = "trixie", "openmpi"
 RELEASE = debian.Debian(SUITE)
@@ -30,6 +32,7 @@ IDLE = {
     "cgns-unstructured": ["--elements", "5", "--method", "cgns"],
     "extents": ["--columns", "2x37x4", "--method", "hdf5"],
 }
+METHODS = ("mpiio", "hdf5", "pnetcdf")
 PROCESSES = 6
 
 pytestmark = pytest.mark.newer
@@ -85,6 +88,28 @@ def test_a_process_without_data_takes_part_in_a_call_for_several_arrays(
         pytest.skip(f"{error} ({made.strip()})")
     words = [pattern, *IDLE[pattern], "--mode", "multi", "--dir", str(tmp_path)]
     ended = iokernel.run(stack, PROCESSES, words, document=tmp_path / "result.json")
-    if "this build lacks parallel CGNS" in ended.why:
-        pytest.skip(f"{ended.why} ({made.strip()})")
+    reasons = (RELEASE.folder / "libraries").read_text()
+    if pattern.startswith("cgns") and "does not hand out" in reasons:
+        pytest.skip(reasons.strip())
     assert ended.kind == "right", ended.why
+
+
+def test_reframe_runs_it_beside_the_machines_own(made: str, tmp_path: Path) -> None:
+    """Its own compiler, MPI and recorder; verified, traced, and its versions in the report."""
+    stack = RELEASE.stack(MPI)
+    session = reframe(
+        tmp_path,
+        *("--system", "local", "-r", "-t", "smoke", "-S", "repeats=1"),
+        *("-n", "S3d.*fs=ram.*call=(mpiio|hdf5|pnetcdf):collective"),
+        tests="s3d.py",
+        environment={**os.environ, "IOGAUGE_STACKS": f"{MPI} {stack}"},
+    )
+    assert session.status == 0, made + session.text
+    passed = {(case["environ"], case["method"]) for case in session.cases}
+    assert passed == {(name, call) for name in (MPI, stack) for call in METHODS}
+    text = (RELEASE.folder / "versions.txt").read_text()
+    versions = dict(line.split() for line in text.splitlines())
+    for case in session.cases:
+        assert case["result"] == "pass"
+        assert case["ledger"].startswith(("balanced", "explained")), case["ledger"]
+        assert case["spack_packages"] == (versions if case["environ"] == stack else {})
