@@ -214,7 +214,7 @@ $(DOCS)/made: requirements/docs.lock
 
 $(READERS)/made: requirements/readers.lock
 	@python3 -m venv --clear $(READERS)
-	@$(READERS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: \
+	@$(READERS)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --require-hashes --only-binary :all: \
 		-r requirements/readers.lock
 	@touch $@
 
