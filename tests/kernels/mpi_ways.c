@@ -4,8 +4,8 @@
  *     mpi_ways FOLDER plane|lists|line|records WAY SIZE STEPS write|read|middle [HINT=VALUE]...
  *
  * plane: SIZE x SIZE doubles, some columns for each process. lists: seven lists of about SIZE doubles for
- * each process. records: SIZE records of 4 KiB for one process after another. middle: each dump is written, and
- * the one before it read. Prints the seconds of writing and of reading, from opening to closing, of the
+ * each process. records: SIZE records of 4 KiB for one process after another. middle: each dump is written,
+ * and the one before it read. Prints the seconds of writing and of reading, from opening to closing, of the
  * slowest. */
 #include <fcntl.h>
 #include <mpi.h>
