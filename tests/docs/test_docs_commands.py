@@ -15,6 +15,7 @@ from tests.reframe_session import ROOT, reframe
 
 MAKE = re.compile(r"make (?:run|ab) (?:[A-Z]+=\S+ |[A-Z]+=\"[^\"]*\" )*ARGS=('[^']*'|\"[^\"]*\")")
 RUN = re.compile(r"\biogauge run( [^#`\n]*)")
+FOLDER = re.compile(r"/([A-Z]\w+)_[0-9a-f]{8}\b")
 HERE = re.compile(r"--site(?! local\b)|--dry-run|--help|\bNAME\b|\[")
 
 
@@ -52,6 +53,12 @@ def files_with(words: list[str]) -> str:
 
 def test_pages_have_such_commands() -> None:
     assert {"-n S3d", "-n 'S3d.*fs=ram'"} <= asked().keys()
+
+
+def test_each_run_folder_in_the_documents_is_of_a_test() -> None:
+    pages = [*(ROOT / "docs").rglob("*.md"), *(ROOT / "iogauge" / "cli" / "help").glob("*.txt")]
+    named = {name for page in pages for name in FOLDER.findall(page.read_text())}
+    assert named >= {"S3d"} and named <= files().keys()
 
 
 @pytest.mark.slow
