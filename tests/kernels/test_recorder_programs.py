@@ -66,10 +66,9 @@ def test_a_handler_may_end_the_program(openmpi: Stack, odd: Path, tmp_path: Path
         assert (done.returncode, done.stderr) == (3, "")
         traces = read_folder(tmp_path / str(i) / "traces")
         written = (tmp_path / str(i) / "data" / "data").stat().st_size
-        assert only(traces, "data")["BYTES_WRITTEN"] <= written
-        assert not traces[0].whole or only(traces, "data")["BYTES_WRITTEN"] in (
-            written, written - TEN,
-        )  # fmt: skip
+        counted = only(traces, "data").get("BYTES_WRITTEN", 0)  # the first write may be cut off
+        assert counted <= written
+        assert not traces[0].whole or counted in (written, written - TEN)
 
 
 def test_a_handler_that_forks(openmpi: Stack, odd: Path, tmp_path: Path) -> None:
