@@ -2,6 +2,7 @@
 """`expect learn`: a system's own history as references/sites/SYSTEM.yaml."""
 
 import argparse
+from contextlib import suppress
 from datetime import date, datetime, timezone
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from iogauge.common.text import notice
 from . import formats, options
 
 NAMED = 5  # refused cases that are named
+WIDE = 5  # a reference so far below its value catches little
 COLUMNS = columns("learned")
 
 
@@ -23,20 +25,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_where(parser)
     add("--name")
     add("--replace", action="store_true")
-    add("--false-failures", type=_part, default=learned.FALSE_FAILURES)
+    add("--false-failures", type=_fraction, default=learned.FALSE_FAILURES)
     add("--references", type=options.out_folder, default=references.SITES)
     options.add_store(parser)
     formats.add_format(parser)
 
 
-def _part(text: str) -> float:
-    try:
-        part = float(text)
-    except ValueError:
-        part = 0.0
-    if not 0 < part <= 1:
-        raise argparse.ArgumentTypeError(f"expected a part such as 0.05, found {text!r}")
-    return part
+def _fraction(text: str) -> float:
+    with suppress(ValueError):
+        if 0 < (value := float(text)) <= 1:
+            return value
+    raise argparse.ArgumentTypeError(f"expected a fraction such as 0.05, found {text!r}")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -46,8 +45,7 @@ def run(args: argparse.Namespace) -> int:
     db = options.connect(args)
     where = options.where(args, db).key("system", [args.system])
     today = datetime.now(timezone.utc).date()
-    name = args.name or f"{args.system}-{today}"
-    found = learned.learn(db, where, name, args.false_failures)
+    found = learned.learn(db, where, args.name or f"{args.system}-{today}", args.false_failures)
     for row in found.refused[:NAMED]:
         case = "{test} on {stack}, {processes} processes, {quantity}".format_map(row)
         notice(f"refused: {case} {learned.why_refused(row)}")
@@ -60,6 +58,8 @@ def run(args: argparse.Namespace) -> int:
             f"{len(found.refused)} cases have at most {most}"
         )
     formats.show(args, found.learned, COLUMNS, note=found.told)
+    if wide := sum(row["low"] < row["value"] / WIDE for row in found.learned):
+        notice(f"{wide} fail only below 1/{WIDE} of their value: these runs vary too much")
     if not formats.for_programs(args):
         write(path, args.system, found, today)
         options.say_written(path)

@@ -203,6 +203,17 @@ def test_a_baseline_is_named_and_frozen(tmp_path: Path, folder: Path) -> None:
     assert "name: local-2" in path.read_text()
 
 
+@pytest.mark.parametrize(("noise", "wide"), [(1.05, False), (4.0, True)])
+def test_a_bound_that_catches_little_is_told(
+    tmp_path: Path, folder: Path, noise: float, wide: bool
+) -> None:
+    nights = [[100 * noise ** ((n * 7 % 21 - 10) / 10)] * 3 for n in range(21)]
+    store = made.store(tmp_path, [{CASE: night} for night in nights])
+    done = run_analysis("expect", "learn", "local", "--store", store, "--references", folder)
+    assert done.returncode == 0, done.stderr
+    assert ("2 fail only below 1/5 of their value" in done.stderr) is wide
+
+
 def test_one_job_of_a_night_is_its_sample(tmp_path: Path, folder: Path) -> None:
     """Jobs that follow the first in their session say nothing of other nights."""
     rounds = [{CASE: [night(n), 1.0, 999.0]} for n in range(21)]
