@@ -271,13 +271,14 @@ def raced(culprits: set[int], most: int) -> Any:
             raise program.NoProgramError("too long")
         return " ".join(map(str, some))
 
+    runs = 0
+
     def failed(words: str) -> tuple[int, int]:
         """In every other run, as a race may."""
         nonlocal runs
         runs += 1
         return len(culprits & set(map(int, words.split()))) * (runs % 2), 9
 
-    runs = 0
     return SimpleNamespace(text=text, failed=failed, case=SimpleNamespace(processes=2))
 
 
