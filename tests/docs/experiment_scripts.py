@@ -76,12 +76,12 @@ def site(system: str, output: Path) -> tuple[list[str], int]:
     return wrong + judged(scripts, system), len(scripts)
 
 
-def all_tests(system: str, output: Path, *options: str) -> tuple[list[str], int]:
-    """The same of all tests at all scales, for a machine that is no document's."""
+def all_tests(system: str, output: Path, *options: str) -> tuple[list[str], list[Path]]:
+    """What is wrong with a dry run of all tests at all scales, and its scripts."""
     session = reframe(output, "--system", system, "--dry-run", *options, config=sites.find(system))
     wrong = [case["fail_reason"] for case in session.cases if case["result"] == "fail"]
     scripts = session.scripts()
-    return wrong + judged(scripts, system), len(scripts)
+    return wrong + judged(scripts, system), scripts
 
 
 def judged(scripts: Sequence[Path], system: str) -> list[str]:

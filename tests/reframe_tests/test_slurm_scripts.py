@@ -14,6 +14,7 @@ import pytest
 
 from iogauge.measure import sites
 from iogauge.measure.kernels import build_for_tests
+from tests.docs import experiment_scripts
 from tests.reframe_session import ROOT, reframe
 from tests.slurm_cluster import Cluster, ClusterProblem, lacking
 
@@ -88,12 +89,18 @@ def test_slurm_would_start_each_script_of_edison(cluster: Cluster, tmp_path: Pat
 def test_slurm_would_start_each_request_of_all_tests(
     alone: str, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On up to 16,384 processes, of 1,024 of the same nodes."""
+    """On up to 16,384 processes, of 1,024 of the same nodes; exclusive, and shared.
+    script_judge.py judges each script for shared nodes, too."""
     nodes = {"NODES": 1024, "CORES": 24, "MEMORY": 62464, "QUEUE": "regular", "MAX_TIME": 86400}
     for name, value in nodes.items():
         monkeypatch.setenv(f"IOGAUGE_{name}", str(value))
-    words = ("--system", "slurm_lustre", "--dry-run", "-S", f"exclusive_access={alone}")
-    reframe(tmp_path, *words, config=sites.find("slurm_lustre"))
+    system, options = "slurm_lustre", ("-S", f"exclusive_access={alone}")
+    if alone == "no":
+        wrong, scripts = experiment_scripts.all_tests(system, tmp_path, *options)
+        assert wrong == [] and len(scripts) > 500
+    else:
+        words = ("--system", system, "--dry-run", *options)
+        reframe(tmp_path, *words, config=sites.find(system))
     found = requests(tmp_path)
     assert any("--ntasks=16384\n" in request for request in found)
     for script in found.values():
