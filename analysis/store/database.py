@@ -10,13 +10,14 @@ import json
 import os
 import re
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from iogauge.common import json_file, schemas
 from iogauge.common.files import write_whole
+from iogauge.common.text import Notice
 
 from ..errors import NothingFoundError, StoreError, UsageError, reraised
 from . import files, months, words
@@ -125,7 +126,7 @@ def check(store: Path) -> None:
 
 
 def connect(
-    store: Path, notice: Callable[[str], object] = lambda _: None, since: datetime | None = None
+    store: Path, notice: Notice = lambda _: None, since: datetime | None = None
 ) -> duckdb.DuckDBPyConnection:
     """A connection with the view `records` over all usable files; `notice` reports the others.
     `since`: only sessions from then on (UTC), which reads only their months' files.

@@ -15,7 +15,7 @@ from iogauge.analysis.errors import EXIT_DATA, EXIT_USAGE, LONGEST, AnalysisErro
 from iogauge.cli import options, table
 from iogauge.common import paths, tables
 from iogauge.common.files import CannotWrite
-from iogauge.common.text import nearest, one_line, unknown
+from iogauge.common.text import nearest, notice, one_line, unknown
 
 USAGE = "usage: iogauge VERB [OPTION ...]; iogauge help VERB shows options and examples"
 
@@ -24,8 +24,7 @@ class _Parser(argparse.ArgumentParser):
     """Reports an error in one line, with the nearest correct word."""
 
     def error(self, message: str) -> NoReturn:
-        print(f"iogauge: {one_line(message, LONGEST)}", file=sys.stderr)
-        print(f"For its options: {self.prog} --help", file=sys.stderr)
+        notice(f"iogauge: {one_line(message, LONGEST)}\nFor its options: {self.prog} --help")
         raise SystemExit(EXIT_USAGE)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -122,7 +121,7 @@ def _find(words: list[str]) -> tuple[table.Command, list[str]]:
         raise SystemExit(0)
     if found := table.renamed(words):
         old, new = found
-        print(f"iogauge: {old!r} is now {new!r}", file=sys.stderr)
+        notice(f"iogauge: {old!r} is now {new!r}")
         words = [*new.split(), *words[len(old.split()) :]]
     verb, *rest = words
     if verb not in table.VERBS:
@@ -173,7 +172,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if (expected := _expected(error)) is None:
             raise
         message, code = expected
-        print(f"iogauge: {one_line(message, LONGEST)}", file=sys.stderr)
+        notice(f"iogauge: {one_line(message, LONGEST)}")
         return code
 
 

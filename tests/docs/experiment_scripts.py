@@ -18,7 +18,7 @@ from iogauge.measure import sites
 from iogauge.measure.kernels import build_for_tests
 from reframe_tests.machine.calls import BY_NAME
 from tests.docs import script_judge
-from tests.reframe_session import ROOT, reframe
+from tests.reframe_session import ROOT, Session, reframe
 
 Case = dict[str, Any]
 IOR = re.compile(r"ior -b (\d+) -t \d+ -s (\d+)")
@@ -76,12 +76,14 @@ def site(system: str, output: Path) -> tuple[list[str], int]:
     return wrong + judged(scripts, system), len(scripts)
 
 
-def all_tests(system: str, output: Path, *options: str) -> tuple[list[str], list[Path]]:
-    """What is wrong with a dry run of all tests at all scales, and its scripts."""
-    session = reframe(output, "--system", system, "--dry-run", *options, config=sites.find(system))
+def all_tests(system: str, output: Path, *options: str) -> Session:
+    """A dry run of all tests at all scales."""
+    return reframe(output, "--system", system, "--dry-run", *options, config=sites.find(system))
+
+
+def wrong_in(session: Session, system: str) -> list[str]:
     wrong = [case["fail_reason"] for case in session.cases if case["result"] == "fail"]
-    scripts = session.scripts()
-    return wrong + judged(scripts, system), scripts
+    return wrong + judged(session.scripts(), system)
 
 
 def judged(scripts: Sequence[Path], system: str) -> list[str]:

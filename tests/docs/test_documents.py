@@ -110,9 +110,9 @@ def test_every_script_of_a_pbs_would_start(tmp_path: Path, monkeypatch: pytest.M
     """All tests at all scales, up to 16,384 processes. For Slurm: test_slurm_scripts.py."""
     monkeypatch.setenv("IOGAUGE_NODES", "1024")
     options = ("-S", "exclusive_access=yes")
-    wrong, scripts = experiment_scripts.all_tests("pbs_lustre", tmp_path, *options)
-    assert wrong == []
-    assert len(scripts) > 500
+    session = experiment_scripts.all_tests("pbs_lustre", tmp_path, *options)
+    assert experiment_scripts.wrong_in(session, "pbs_lustre") == []
+    assert len(session.scripts()) > 500
 
 
 @pytest.mark.slow
