@@ -25,7 +25,9 @@ COUNTS := .local/coverage
 READERS := .local/venv-readers
 # A run of MPI processes waits for half of its time.
 JOBS := $(shell expr 2 '*' $$(nproc))
-CTEST = ctest -j $(JOBS) --output-on-failure --no-tests=error --test-dir
+# Python compiles a module once.
+CACHED = env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(CURDIR)/.local/pycache
+CTEST = $(CACHED) ctest -j $(JOBS) --output-on-failure --no-tests=error --test-dir
 # What a compiler made is kept for the builds of pytest, which have the same (tests/conftest.py).
 CCACHE = $(if $(shell command -v ccache),CMAKE_C_COMPILER_LAUNCHER=ccache CCACHE_DIR=$(CURDIR)/.local/ccache \
 	CCACHE_BASEDIR=/ CCACHE_NOHASHDIR=1)
@@ -121,8 +123,8 @@ test-sanitizers: setup-test
 	@$(CTEST) .local/build/test-sanitize -L more -R '[.](posix|mpiio[.]collective|hdf5[.]collective)[.]more$$'
 
 # Four files of tests at a time: they wait a good part of their time, for hung jobs and schedulers.
-PYTEST = env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(CURDIR)/.local/pycache $(COUNTED) \
-	$(PYTHON) -m pytest -q --dist loadfile --no-loadscope-reorder --numprocesses 4 --durations 20 --durations-min 10
+PYTEST = $(CACHED) $(COUNTED) $(PYTHON) -m pytest -q --dist loadfile --no-loadscope-reorder --numprocesses 4 \
+	--durations 20 --durations-min 10
 
 test-python: setup-test
 	$(PYTEST) -m 'not slow and not newer and not readers and not documents' $(ARGS)
@@ -157,13 +159,13 @@ nightly-soak: setup-test
 nightly-soak-kills: setup-test
 	@$(PYTHON) -m tests.soak_kills --kills 20 --ingest-kills 100 --seed $(SEED)
 
-# What is downloaded for tests alone: a newer generation of libraries, with a minute of its certificate; the
+# What is downloaded for tests alone: a newer generation of libraries, with half a minute of its certificate; the
 # newest MPICH, from its wheel; readers of RAMSES dumps. Where no root of a release can be made, its tests are
 # skipped and say why; so set-up may fail here.
 test-newer: setup-test $(READERS)/made
 	@environments/debian/setup.sh --test --releases || true
-	$(PYTHON) -m pytest -q --dist loadfile -n 3 -m 'newer or readers' tests/site_configs tests/readers $(ARGS)
-	IOGAUGE_ATTACKED=trixie-openmpi $(PYTHON) -m pytest -q -n 0 -m newer tests/reframe_tests/test_attackers.py
+	$(CACHED) $(PYTHON) -m pytest -q --dist loadfile -n 3 -m 'newer or readers' tests/site_configs tests/readers $(ARGS)
+	$(CACHED) IOGAUGE_ATTACKED=trixie-openmpi $(PYTHON) -m pytest -q -n 0 -m newer tests/reframe_tests/test_attackers.py
 
 test-fs: ### mount every file system that this machine can, test on each, unmount (ARGS='xfs moosefs')
 	@environments/debian/setup.sh --test --fs

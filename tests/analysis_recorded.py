@@ -6,15 +6,19 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
+from iogauge.cli import table
+from tests.forked_python import run_python
+
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(__file__).resolve().parent / "data"
+
+COMMANDS = sorted({f"iogauge.cli.{one.module.split(':')[0]}" for one in table.COMMANDS})
 
 Json = dict[str, Any]
 
@@ -87,13 +91,10 @@ def documents() -> Iterator[Path]:
 def run_analysis(
     *arguments: object, stdout: int = subprocess.PIPE, **more: str
 ) -> subprocess.CompletedProcess[str]:
-    """`iogauge ...` as a user runs it, in pipes; `more`: of environment."""
-    command = [sys.executable, "-m", "iogauge", *map(str, arguments)]
+    """`iogauge ...` as a user runs it, not in a terminal; `more`: of environment."""
     environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8", **more}
-    return subprocess.run(
-        command, cwd=ROOT, env=environment, text=True, stdout=stdout, stderr=subprocess.PIPE,
-        timeout=600, check=False,
-    )  # fmt: skip
+    command = ["-m", "iogauge", *map(str, arguments)]
+    return run_python(command, environment, COMMANDS, stdout)
 
 
 def write_parquet(path: Path, query: str) -> None:

@@ -7,7 +7,6 @@ import fcntl
 import json
 import os
 import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ import hypothesis
 import pytest
 
 from iogauge.measure import sites
+from tests.ctest import open_mpi
 from tests.reframe_session import ROOT, Session, reframe
 
 pytest_plugins = ["tests.last_commands"]
@@ -39,17 +39,10 @@ CCACHE = {
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Each worker has its own folder for Open MPI's session: two launchers that make and remove
-    one folder at the same time fail now and then. Other users' processes write there, too. Who
-    waits yields: several jobs run at the same time. A launcher whose process failed ends at once,
-    which for sites other than the local one takes 1 to 2 s."""
-    folder = Path(tempfile.mkdtemp(prefix="iogauge-ompi-"))
-    folder.chmod(0o1777)
-    os.environ |= {
-        "OMPI_MCA_orte_tmpdir_base": str(folder), "OMPI_MCA_mpi_yield_when_idle": "1",
-        "OMPI_MCA_odls_base_sigkill_timeout": "0",
-    }  # fmt: skip
-    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    """Each worker has its own session folder of Open MPI."""
+    folder = open_mpi.session_folder()
+    os.environ |= open_mpi.settings(folder)
+    config.add_cleanup(lambda: open_mpi.remove(folder))
     if shutil.which("ccache"):
         os.environ |= CCACHE
 

@@ -64,7 +64,7 @@ def test_what_is_certified_of_a_newer_stack_is_right_again(made: str, tmp_path: 
     stack = RELEASE.stack(MPI)
     checked = run(
         *(sys.executable, "-m", "iogauge", "certify", "--stack", stack, "--out", tmp_path),
-        *("--minutes", 1, "--jobs", 2, "--seed", 11, "--check", CERTIFICATE),
+        *("--minutes", 0.5, "--jobs", 2, "--seed", 11, "--check", CERTIFICATE),
     )
     said = made + checked.stdout + checked.stderr
     if reason := line_with(LEFT_OUT, checked.stderr):

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Python programs without the cost of their imports: a server has made these once, and each program
+is a fork of it. What Python reads at its start, such as PYTHONPATH, is the server's, so a program
+with another value is started afresh."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import json
+import os
+import runpy
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+ROOT = Path(__file__).resolve().parents[1]
+AT_START = ("PYTHON", "LD_", "LANG", "LC_", "IOGAUGE_ENVIRONMENTS")
+COUNTED = "IOGAUGE_COVERAGE" in os.environ  # coverage.py does not see forks
+LONGEST = 1 << 18  # bytes of a request, with all its environment
+
+Settings = tuple[tuple[str, str], ...]
+
+
+def run_python(
+    program: Sequence[str],
+    environment: Mapping[str, str],
+    imports: Sequence[str],
+    stdout: int = subprocess.PIPE,
+) -> subprocess.CompletedProcess[str]:
+    """`python PROGRAM` in the checkout, where PROGRAM begins with `-m MODULE` or with a script's
+    path, and `imports` are modules that it imports anyway."""
+    if COUNTED:
+        return run_afresh(program, environment, stdout)
+    settings = tuple(sorted(x for x in environment.items() if x[0].startswith(AT_START)))
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        files = (out.fileno() if stdout == subprocess.PIPE else stdout, err.fileno())
+        request = json.dumps({"words": [*program], "environment": {**environment}}).encode()
+        status = _ask(server(tuple(imports), settings), request, files)
+        return subprocess.CompletedProcess(program, status, _text(out), _text(err))
+
+
+def run_afresh(
+    program: Sequence[str], environment: Mapping[str, str], stdout: int = subprocess.PIPE
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *program], cwd=ROOT, env=dict(environment), text=True, stdout=stdout,
+        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False,
+    )  # fmt: skip
+
+
+def _ask(connection: socket.socket, request: bytes, files: Sequence[int]) -> int:
+    """The program's exit status."""
+    socket.send_fds(connection, [request], files)
+    return int(connection.recv(16))
+
+
+def _text(file: IO[str]) -> str:
+    file.seek(0)
+    return file.read()
+
+
+@functools.cache
+def server(imports: tuple[str, ...], settings: Settings) -> socket.socket:
+    """Where it takes requests. It ends with the process that started it."""
+    ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with its:
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.forked_python", str(its.fileno()), *imports], cwd=ROOT,
+            env={"PATH": os.environ["PATH"], **dict(settings)}, pass_fds=[its.fileno()],
+            stdout=subprocess.DEVNULL,  # which is a program's, later, and buffered as a file's
+        )  # fmt: skip
+    return ours
+
+
+def serve(connection: socket.socket, imports: Sequence[str]) -> None:
+    for name in imports:
+        importlib.import_module(name)
+    while True:
+        request, files, _, _ = socket.recv_fds(connection, LONGEST, 2)
+        if not request:
+            return
+        if not (process := os.fork()):
+            connection.close()
+            be(**json.loads(request), files=files)
+            return
+        for file in files:
+            os.close(file)
+        connection.send(str(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])).encode())
+
+
+def be(words: list[str], environment: dict[str, str], files: Sequence[int]) -> None:
+    """Become the program. How it ends is left to Python."""
+    for number, file in enumerate((os.open(os.devnull, os.O_RDONLY), *files)):
+        os.dup2(file, number)
+        os.close(file)
+    os.environ.clear()
+    os.environ.update(environment)
+    if words[0] == "-m":
+        sys.argv = words[1:]
+        runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv, sys.path[0] = words, str(Path(words[0]).parent)
+        runpy.run_path(words[0], run_name="__main__")
+
+
+if __name__ == "__main__":
+    serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2:])
