@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Python programs without the cost of their imports: a server has made these once, and each program
-is a fork of it. What Python reads at its start, such as PYTHONPATH, is the server's, so a program
-with another value is started afresh."""
+is a fork of it. Variables that Python reads at its start are the server's: each value has one. A
+program with a variable that our modules read when they are imported is started afresh."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import IO
 
 ROOT = Path(__file__).resolve().parents[1]
-AT_START = ("PYTHON", "LD_", "LANG", "LC_", "IOGAUGE_ENVIRONMENTS")
+AT_START = ("PYTHON", "LD_", "LANG", "LC_")
+AT_IMPORT = {"IOGAUGE_ENVIRONMENTS", "IOGAUGE_REFERENCES"}
 COUNTED = "IOGAUGE_COVERAGE" in os.environ  # coverage.py does not see forks
 LONGEST = 1 << 18  # bytes of a request, with all its environment
 
@@ -34,7 +35,7 @@ def run_python(
 ) -> subprocess.CompletedProcess[str]:
     """`python PROGRAM` in the checkout, where PROGRAM begins with `-m MODULE` or with a script's
     path, and `imports` are modules that it imports anyway."""
-    if COUNTED:
+    if COUNTED or AT_IMPORT & environment.keys():
         return run_afresh(program, environment, stdout)
     settings = tuple(sorted(x for x in environment.items() if x[0].startswith(AT_START)))
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.forked_python import ROOT, run_afresh, run_python
+from tests.analysis_recorded import COMMANDS
+from tests.forked_python import AT_IMPORT, ROOT, run_afresh, run_python
 
 IMPORTS = ("json", "iogauge.cli.main")
 PROGRAMS = {
@@ -96,3 +97,18 @@ def test_the_server_ends_with_its_user() -> None:
     assert status == "0"
     while Path(f"/proc/{process}").exists():
         pass
+
+
+def test_what_is_read_at_import() -> None:
+    code = (
+        "import os, sys; found = set()\n"
+        "class Watched(type(os.environ)):\n"
+        "    def __getitem__(self, name): found.add(name); return super().__getitem__(name)\n"
+        "os.environ.__class__ = Watched\n"
+        f"for name in {COMMANDS}: __import__(name)\n"
+        "print(*(name for name in found if name.startswith('IOGAUGE_')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert {*done.stdout.split()} == AT_IMPORT
