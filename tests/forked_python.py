@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Python programs without the cost of their imports: a server has made these once, and each program
-is a fork of it. Variables that Python reads at its start are the server's: each value has one. A
-program with a variable that our modules read when they are imported is started afresh."""
+"""Run Python programs without the cost of their imports. A server imports modules once and forks
+for each program. Each set of variables that Python reads at start-up has a server. A program with a
+variable that our modules read on import is started afresh."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def run_python(
     imports: Sequence[str],
     stdout: int = subprocess.PIPE,
 ) -> subprocess.CompletedProcess[str]:
-    """`python PROGRAM` in the checkout, where PROGRAM begins with `-m MODULE` or with a script's
-    path, and `imports` are modules that it imports anyway."""
+    """`python PROGRAM` in the checkout. PROGRAM begins with `-m MODULE` or a script's path;
+    `imports`: slow modules that it will import."""
     if COUNTED or AT_IMPORT & environment.keys():
         return run_afresh(program, environment, stdout)
     settings = tuple(sorted(x for x in environment.items() if x[0].startswith(AT_START)))
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         files = (out.fileno() if stdout == subprocess.PIPE else stdout, err.fileno())
         request = json.dumps({"words": [*program], "environment": {**environment}}).encode()
-        status = _ask(server(tuple(imports), settings), request, files)
+        status = _ask(server(tuple(imports), settings)[0], request, files)
         return subprocess.CompletedProcess(program, status, _text(out), _text(err))
 
 
@@ -66,16 +66,18 @@ def _text(file: IO[str]) -> str:
 
 
 @functools.cache
-def server(imports: tuple[str, ...], settings: Settings) -> socket.socket:
-    """Where it takes requests. It ends with the process that started it."""
+def server(
+    imports: tuple[str, ...], settings: Settings
+) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+    """The socket for its requests, and the server. It ends when the socket is closed."""
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with its:
-        subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", "tests.forked_python", str(its.fileno()), *imports], cwd=ROOT,
             env={"PATH": os.environ["PATH"], **dict(settings)}, pass_fds=[its.fileno()],
             stdout=subprocess.DEVNULL,  # which is a program's, later, and buffered as a file's
         )  # fmt: skip
-    return ours
+    return ours, process
 
 
 def serve(connection: socket.socket, imports: Sequence[str]) -> None:

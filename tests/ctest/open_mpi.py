@@ -12,9 +12,9 @@ MEMORY = Path("/dev/shm")
 
 
 def session_folder() -> Path:
-    """For one at a time to start jobs: two launchers that make and remove one folder at the same
-    time fail now and then. Other users' processes write there, too. In memory, where it can be:
-    with the settings below, a job of two processes takes 0.11 s of processor time, not 0.14."""
+    """For one launcher at a time: two that create and remove the same folder concurrently fail now
+    and then. Some tests run jobs as another user. In memory, with the settings below, a job of two
+    processes takes 0.11 s of CPU time instead of 0.14."""
     in_memory = MEMORY if os.access(MEMORY, os.W_OK | os.X_OK) else None
     folder = Path(tempfile.mkdtemp(prefix="iogauge-ompi-", dir=in_memory))
     folder.chmod(0o1777)
@@ -26,11 +26,11 @@ def remove(folder: Path) -> None:
 
 
 def settings(folder: Path) -> dict[str, str]:
-    """Who waits yields. A launcher whose process failed ends at once, not after 1 to 2 s."""
+    """Waiting processes yield. A launcher whose process failed ends at once, not after 1 to 2 s."""
     return {
         "OMPI_MCA_orte_tmpdir_base": str(folder),
         "OMPI_MCA_mpi_yield_when_idle": "1",
         "OMPI_MCA_odls_base_sigkill_timeout": "0",
-        "PMIX_MCA_gds": "hash",  # no files of PMIx
-        "HWLOC_COMPONENTS": "linux,stop",  # no devices
+        "PMIX_MCA_gds": "hash",  # in place of shared files
+        "HWLOC_COMPONENTS": "linux,stop",  # does not look for devices
     }
