@@ -134,7 +134,7 @@ LIES = {
     "native representation called external32": Lie(
         (
             (
-                "methods/mpiio.c",
+                MPIIO,
                 'IO_EXTERNAL32 ? "external32" : "native"',
                 'IO_EXTERNAL32 ? "native" : "native"',
             ),
@@ -184,7 +184,7 @@ LIES = {
     ),
     "hints never given to MPI": Lie(
         (
-            (MPIIO, "amode, ctx->info, &f->handle)", "amode, MPI_INFO_NULL, &f->handle)"),
+            NOT_GIVEN,
             (MPIIO, GET_INFO, ASKED),
         ),
         "hint cb_buffer_size=1048576",
@@ -193,8 +193,8 @@ LIES = {
     ),
     "hints for an open without data": Lie(
         (
-            ("methods/mpiio.c", OPENED, TWICE),
-            ("methods/mpiio.c", GET_INFO, ASKED),
+            (MPIIO, OPENED, TWICE),
+            (MPIIO, GET_INFO, ASKED),
         ),
         "opens of its files, found",
         "mpiio:collective",

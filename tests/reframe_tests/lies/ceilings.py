@@ -50,11 +50,7 @@ LIES = {
                 WROTE,
                 f"{WROTE}        if ({CEILING}) fsync(file->fd);\n",
             ),
-            (
-                "methods/posix_file.c",
-                "#include <fcntl.h>\n",
-                "#include <fcntl.h>\n#include <string.h>\n",
-            ),
+            STRING,
         ),
         "ceilings (fpp): expected 0 fsyncs",
         more=("-S", "fsync=no"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from tests.reframe_tests.lies.lie import Lie
 
+MOVE = "driver/move.c"
 MISSED = "planted wrong bytes noticed"
 VERIFY = "    io_verify_part(f->session->found, part, facts, f->file, seed_of(f), f->step);\n"
 COUNTED = (
@@ -15,9 +16,7 @@ COUNTED = (
 
 def not_compared(condition: str, call: str = "posix", witness: str = MISSED) -> Lie:
     """Counts what it does not compare."""
-    return Lie(
-        (("driver/move.c", VERIFY, f"    if ({condition}) {COUNTED}{VERIFY}"),), witness, call
-    )
+    return Lie(((MOVE, VERIFY, f"    if ({condition}) {COUNTED}{VERIFY}"),), witness, call)
 
 
 WRONG_BYTE = "wrong byte"  # of the planted, or of the job that changes one
@@ -32,15 +31,13 @@ FILL = (
 SHIFT = "return (reader.rank + (reader.nodes > 1 ? reader.per_node : 1)) % reader.size;"
 STEPS = "for (uint64_t step = 0; s->what->write && step < c->steps"
 REMOVED = "if (s->created && !s->what->common.keep) {"
-MOVE = "driver/move.c"
 # Between these: the verification, and what would find the planted byte without it.
 PLANTED = (
     "    if (iogauge_plant)\n"
     "        iogauge_plant(f->session->repeat, f->step, f->bytes_each * f->files,\n"
     "                      f->number * f->bytes_each + part->offset, "
     "part->data, io_part_bytes(&f->schema, part));\n"
-    "    io_verify_part(f->session->found, part, facts, f->file, seed_of(f), "
-    "f->step);\n"
+    f"{VERIFY}"
 )
 COPIED = (
     "    uint64_t all = io_part_bytes(&f->schema, part);\n"
@@ -72,7 +69,7 @@ LIES = {
     "compares the first step only": not_compared("f->step"),
     "compares on process 0 only": not_compared("f->session->world->rank", witness=WRONG_BYTE),
     "hands nothing over to be planted": Lie(
-        (("driver/move.c", "if (iogauge_plant)", "if (iogauge_plant && !f->session->repeat)"),),
+        ((MOVE, "if (iogauge_plant)", "if (iogauge_plant && !f->session->repeat)"),),
         "the verification looked at 0",
     ),
     "counts each comparison twice": Lie(
@@ -86,7 +83,7 @@ LIES = {
         "bytes were verified, more than",
     ),
     "fills the buffer and does not read": Lie(
-        (("driver/move.c", WRITE, FILL + WRITE),), "do not notice a wrong byte"
+        ((MOVE, WRITE, FILL + WRITE),), "do not notice a wrong byte"
     ),
     "reads its own data": Lie((("driver/driver.c", SHIFT, "return reader.rank;"),), "read back"),
     "writes nothing after the first repeat": Lie(
@@ -138,7 +135,7 @@ LIES = {
         "values do not depend on place and seed",
     ),
     "the same values in each session": Lie(
-        (("driver/move.c", "    return c->seed + (c->write", "    return 7 + (c->write"),),
+        ((MOVE, "    return c->seed + (c->write", "    return 7 + (c->write"),),
         "values do not depend on place and seed",
     ),
     "the same values in each step": Lie(
