@@ -95,7 +95,7 @@ def run_analysis(
     """`iogauge ...` as a user runs it, not in a terminal; `more`: of environment."""
     environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8", **more}
     command = ["-m", "iogauge", *map(str, arguments)]
-    return run_python(command, environment, COMMANDS, stdout)
+    return run_python(command, environment, COMMANDS, stdout, seconds=600)
 
 
 def write_parquet(path: Path, query: str) -> None:

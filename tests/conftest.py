@@ -41,8 +41,8 @@ CCACHE = {
 def pytest_configure(config: pytest.Config) -> None:
     """Each worker has its own session folder of Open MPI."""
     folder = open_mpi.session_folder()
-    os.environ |= open_mpi.settings(folder)
-    config.add_cleanup(lambda: open_mpi.remove(folder))
+    os.environ |= open_mpi.settings(folder.name)
+    config.add_cleanup(folder.cleanup)
     if shutil.which("ccache"):
         os.environ |= CCACHE
 

@@ -10,6 +10,7 @@ import importlib
 import json
 import os
 import runpy
+import signal
 import socket
 import subprocess
 import sys
@@ -32,25 +33,32 @@ def run_python(
     environment: Mapping[str, str],
     imports: Sequence[str],
     stdout: int = subprocess.PIPE,
+    seconds: int = 0,
 ) -> subprocess.CompletedProcess[str]:
     """`python PROGRAM` in the checkout. PROGRAM begins with `-m MODULE` or a script's path;
-    `imports`: slow modules that it will import."""
+    `imports`: slow modules that it will import; `seconds`: after which it is killed, 0: never.
+    Raises subprocess.TimeoutExpired."""
     if COUNTED or AT_IMPORT & environment.keys():
-        return run_afresh(program, environment, stdout)
+        return run_afresh(program, environment, stdout, seconds)
     settings = tuple(sorted(x for x in environment.items() if x[0].startswith(AT_START)))
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         files = (out.fileno() if stdout == subprocess.PIPE else stdout, err.fileno())
-        request = json.dumps({"words": [*program], "environment": {**environment}}).encode()
-        status = _ask(server(tuple(imports), settings)[0], request, files)
+        request = {"words": [*program], "environment": {**environment}, "seconds": seconds}
+        status = _ask(server(tuple(imports), settings)[0], json.dumps(request).encode(), files)
+        if seconds and status == -signal.SIGALRM:
+            raise subprocess.TimeoutExpired(program, seconds, _text(out), _text(err))
         return subprocess.CompletedProcess(program, status, _text(out), _text(err))
 
 
 def run_afresh(
-    program: Sequence[str], environment: Mapping[str, str], stdout: int = subprocess.PIPE
+    program: Sequence[str],
+    environment: Mapping[str, str],
+    stdout: int = subprocess.PIPE,
+    seconds: int = 0,
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *program], cwd=ROOT, env=dict(environment), text=True, stdout=stdout,
-        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False,
+        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False, timeout=seconds or None,
     )  # fmt: skip
 
 
@@ -96,11 +104,12 @@ def serve(connection: socket.socket, imports: Sequence[str]) -> None:
         connection.send(str(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])).encode())
 
 
-def be(words: list[str], environment: dict[str, str], files: Sequence[int]) -> None:
+def be(words: list[str], environment: dict[str, str], seconds: int, files: Sequence[int]) -> None:
     """Become the program. How it ends is left to Python."""
     for number, file in enumerate((os.open(os.devnull, os.O_RDONLY), *files)):
         os.dup2(file, number)
         os.close(file)
+    signal.alarm(seconds)
     os.environ.clear()
     os.environ.update(environment)
     if words[0] == "-m":

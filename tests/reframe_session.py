@@ -85,7 +85,7 @@ def ran(command: list[str], root: Path, variables: dict[str, str], output: Path)
 
     def once() -> Session:
         if (command[0], root) == (REFRAME, ROOT):
-            done = run_python(command, variables, ("reframe.frontend.cli", "jsonschema", "numpy"))
+            done = run_python(command, variables, ("reframe.frontend.cli", "numpy"))
         else:
             done = subprocess.run(
                 command, cwd=root, env=variables, capture_output=True, text=True, check=False

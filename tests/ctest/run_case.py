@@ -357,12 +357,9 @@ def main() -> None:
     parser.add_argument("--dir", required=True)
     parser.add_argument("launch", nargs="+")
     options = parser.parse_args()
-    folder = open_mpi.session_folder()
-    try:
+    with open_mpi.session_folder() as folder:
         os.environ |= open_mpi.settings(folder)
         failed = run_all(options)
-    finally:
-        open_mpi.remove(folder)
     raise SystemExit(1 if failed else 0)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,16 @@ def test_a_module(tmp_path: Path) -> None:
         )  # fmt: skip
 
 
+@pytest.mark.parametrize("environment", [{}, {"IOGAUGE_REFERENCES": "afresh"}])
+def test_a_hang_ends(environment: dict[str, str], tmp_path: Path) -> None:
+    script = tmp_path / "program.py"
+    script.write_text("import time; time.sleep(600)\n")
+    with pytest.raises(subprocess.TimeoutExpired):
+        run_python([str(script)], environment, IMPORTS, seconds=1)
+    script.write_text("print('next')\n")
+    assert run_python([str(script)], environment, IMPORTS, seconds=60).stdout == "next\n"
+
+
 def test_none_sees_another(tmp_path: Path) -> None:
     script = tmp_path / "program.py"
     script.write_text(
@@ -96,7 +107,7 @@ def test_the_server_ends_with_its_user() -> None:
     status, process = done.stdout.split()
     assert status == "0"
     while Path(f"/proc/{process}").exists():
-        pass
+        time.sleep(0.01)
 
 
 def test_what_is_read_at_import() -> None:
