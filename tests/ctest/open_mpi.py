@@ -30,4 +30,5 @@ def settings(folder: str) -> dict[str, str]:
         "OMPI_MCA_odls_base_sigkill_timeout": "0",
         "PMIX_MCA_gds": "hash",  # in place of shared files
         "HWLOC_COMPONENTS": "linux,stop",  # does not look for devices
+        "OMPI_MCA_btl_tcp_if_include": "lo",  # with others, 5.0 warns of pairs it cannot reach
     }

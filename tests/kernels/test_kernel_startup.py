@@ -127,6 +127,12 @@ def test_a_wrong_limit_is_no_limit_of_the_start(start: Start) -> None:
     assert "expected at least 1 second" in start("MPI_Init", 1, 2, "--start-limit", "0.5").error(2)
 
 
+def test_stderr_of_a_good_run_is_empty(stack: Stack, tmp_path: Path) -> None:
+    words = ["s3d", "--grid", "4x4x4", "--method", "mpiio", "--dir", str(tmp_path)]
+    done = stack.run(*words, processes=4, document=tmp_path / "r.json")
+    assert (done.status, done.stderr) == (0, "")
+
+
 def test_two_mpis_are_refused(openmpi: Stack, mpich: Stack, tmp_path: Path) -> None:
     """As a library of another MPI brings it along."""
     loaded = subprocess.run(
