@@ -15,7 +15,7 @@ import hypothesis
 import pytest
 
 from iogauge.measure import sites
-from tests.ctest import open_mpi
+from tests.ctest import mpi_settings
 from tests.reframe_session import ROOT, Session, reframe
 
 pytest_plugins = ["tests.last_commands"]
@@ -40,8 +40,8 @@ CCACHE = {
 
 def pytest_configure(config: pytest.Config) -> None:
     """Each worker has its own session folder of Open MPI."""
-    folder = open_mpi.session_folder()
-    os.environ |= open_mpi.settings(folder.name)
+    folder = mpi_settings.session_folder()
+    os.environ |= mpi_settings.settings(folder.name)
     config.add_cleanup(folder.cleanup)
     if shutil.which("ccache"):
         os.environ |= CCACHE

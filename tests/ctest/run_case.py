@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.ctest import mpi_end, open_mpi
+from tests.ctest import mpi_end, mpi_settings
 
 GRID = (13, 11, 7)
 S3D_VALUES = 11 + 3 + 1 + 1  # float64 values per grid point
@@ -178,11 +178,9 @@ def expect(what: str, found: object, right: object) -> None:
 
 
 def environment() -> dict[str, str]:
-    """For Open MPI: root may run, and the transport is preset (0.2 s)."""
-    values = {**os.environ, "OMPI_MCA_pml": "ob1"}
-    if os.geteuid() == 0:
-        values |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    return values
+    """Root may run Open MPI."""
+    names = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
+    return os.environ | dict.fromkeys(names if os.geteuid() == 0 else (), "1")
 
 
 Run = Callable[[list[str], Path], dict[str, Any]]  # command and path of the document
@@ -357,8 +355,8 @@ def main() -> None:
     parser.add_argument("--dir", required=True)
     parser.add_argument("launch", nargs="+")
     options = parser.parse_args()
-    with open_mpi.session_folder() as folder:
-        os.environ |= open_mpi.settings(folder)
+    with mpi_settings.session_folder() as folder:
+        os.environ |= mpi_settings.settings(folder)
         failed = run_all(options)
     raise SystemExit(1 if failed else 0)
 
