@@ -133,7 +133,7 @@ not_handed_out() {
 }
 
 make_root() {
-    local work="$release.new" log expired why from
+    local work="$release.new" log expired why from own=()
     log=$(new_log "release-$suite")
     from=$(archive)
     # Does apt take a list of the archive that is past its date? In the root as on this machine.
@@ -142,7 +142,9 @@ make_root() {
     mkdir -p -- "$work/bin"
     # Manuals and translations are half of the files. A root that a crash of the machine leaves half
     # written has no stamp: nothing needs to be on the disk before the next file is.
-    (run_logged "$log" mmdebstrap --variant=minbase --skip=cleanup/reproducible \
+    # Its mounts of /proc and /sys end with it, even if it is killed; for other users it does so itself.
+    ((EUID != 0)) || own=(unshare --mount --)
+    (run_logged "$log" "${own[@]}" mmdebstrap --variant=minbase --skip=cleanup/reproducible \
         --dpkgopt=force-unsafe-io \
         --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
         --dpkgopt='path-exclude=/usr/share/locale/*' \

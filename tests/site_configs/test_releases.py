@@ -259,6 +259,25 @@ def test_a_root_that_was_not_finished_does_not_count(checkout: Path, stubs: dict
     assert not (checkout / ".local" / "releases" / "newer").exists()
 
 
+@enters
+@pytest.mark.skipif(os.geteuid() != 0, reason="for other users, mmdebstrap's own name space has them")
+def test_mounts_of_a_root_whose_making_is_killed_are_gone(
+    checkout: Path, stubs: dict[str, str]
+) -> None:
+    (Path(stubs["PATH"].split(":")[0]) / "mmdebstrap").write_text(
+        """#!/usr/bin/env bash
+mkdir -p "${@: -2:1}/proc"
+mount -t tmpfs tmpfs "${@: -2:1}/proc"
+grep "${@: -2:1}" /proc/self/mounts > "$STUB_CALLS"
+kill -KILL $$
+"""
+    )
+    found = run(checkout / "environments" / "debian" / "release.sh", "newer", **stubs)
+    assert found.returncode == 1
+    assert "tmpfs" in Path(stubs["STUB_CALLS"]).read_text()
+    assert str(checkout) not in Path("/proc/self/mounts").read_text()
+
+
 def test_a_suite_is_a_word(checkout: Path) -> None:
     script = checkout / "environments" / "debian" / "release.sh"
     for wrong in ("../trixie", "", "Trixie"):
