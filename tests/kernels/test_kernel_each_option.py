@@ -51,9 +51,7 @@ def plan(stack: Stack, *words: str) -> Any:
 
 
 def test_a_wrong_value_is_refused_by_name(openmpi: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    # No daemon, and no choice of a transport: these take a second.
-    monkeypatch.setenv("OMPI_MCA_ess_singleton_isolated", "1")
-    monkeypatch.setenv("OMPI_MCA_pml", "ob1")
+    monkeypatch.setenv("OMPI_MCA_ess_singleton_isolated", "1")  # no daemon, which takes a second
     met, wrong = 0, {}
     for one in options(openmpi.alone("--help").stdout):
         for value in WRONG.get(one.value, []):

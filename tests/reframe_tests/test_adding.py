@@ -4,7 +4,6 @@ site are added to a copy of the tree, and ReFrame lists, builds, runs and verifi
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
@@ -128,7 +127,6 @@ def session(tree: Path, output: Path, *options: str, tests: str) -> Session:
         config=tree / "site_configs" / "there.py",
         root=tree,
         tests=tests,
-        environment={**os.environ, "OMPI_MCA_pml": "ob1"},
     )
 
 

@@ -260,7 +260,7 @@ def test_a_root_that_was_not_finished_does_not_count(checkout: Path, stubs: dict
 
 
 @enters
-@pytest.mark.skipif(os.geteuid() != 0, reason="for other users, mmdebstrap's own name space has them")
+@pytest.mark.skipif(os.geteuid() != 0, reason="other users: in the name space of mmdebstrap")
 def test_mounts_of_a_root_whose_making_is_killed_are_gone(
     checkout: Path, stubs: dict[str, str]
 ) -> None:
