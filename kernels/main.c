@@ -82,7 +82,7 @@ static void end_within_init(void) {
 static bool is_first_process(void) { return launched_rank() <= 0; }
 
 static int print_error(const io_error *error) {
-    if (is_first_process()) fprintf(stderr, "iokernel: error: %s\n", error->text);
+    if (is_first_process()) io_print_error("%s", error->text);
     return error->usage ? EXIT_USAGE : EXIT_FAILURE;
 }
 

@@ -114,16 +114,36 @@ int io_fail_library(io_error *error, const char *call, const char *path, const c
     return io_fail(error, "%s: %s: %s; %s", call, message, path, advice_for(0, 0));
 }
 
-#define SECONDS_TO_BE_READ 10 /* by a launcher that gets little of a busy node, or none */
-
-void io_wait_to_be_heard(void) {
+/* Until stderr is read, if it is a pipe, at most so long. */
+static void wait_until_read(int seconds) {
     const struct timespec moment = {.tv_nsec = 10000000};
     struct stat out;
     int unread = 0;
     bool is_pipe = !fstat(STDERR_FILENO, &out) && S_ISFIFO(out.st_mode);
-    for (int i = 0; is_pipe && i < 100 * SECONDS_TO_BE_READ; i++) {
+    for (int i = 0; is_pipe && i < 100 * seconds; i++) {
         if (ioctl(STDERR_FILENO, FIONREAD, &unread) || !unread) break;
         nanosleep(&moment, NULL);
     }
+}
+
+/* Open MPI 5's launcher reads 4096 bytes at a time. A line of which it has read a part, behind warnings of
+ * the library, is not printed whole: its end comes before its beginning. */
+bool io_print_error(const char *format, ...) {
+    char line[16384];
+    size_t n = (size_t)snprintf(line, sizeof line, "iokernel: error: ");
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line + n, sizeof line - n - 1, format, args);
+    va_end(args);
+    n = strlen(line);
+    line[n++] = '\n';
+    wait_until_read(3);
+    return write(STDERR_FILENO, line, n) == (ssize_t)n;
+}
+
+#define SECONDS_TO_BE_READ 10 /* by a launcher that gets little of a busy node, or none */
+
+void io_wait_to_be_heard(void) {
+    wait_until_read(SECONDS_TO_BE_READ);
     sleep(1); /* for what is on its way */
 }

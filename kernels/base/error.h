@@ -30,6 +30,10 @@ int io_fail_mpi(io_error *error, const char *call, const char *path, int code);
     } while (0)
 int io_fail_library(io_error *error, const char *call, const char *path, const char *message);
 
+/* Prints `iokernel: error: ...` as one line, when the launcher has read what is before it. False: stderr is
+ * closed. */
+bool io_print_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* Launchers drop output that they have not forwarded when the job ends: waits until stderr is read. */
 void io_wait_to_be_heard(void);
 

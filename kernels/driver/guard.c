@@ -178,11 +178,8 @@ static bool end_job(io_guard *g, const char *elsewhere) {
     }
     pthread_t ender;
     pthread_create(&ender, NULL, end_by_deadline, g);
-    char message[sizeof line + 32];
-    int n = snprintf(message, sizeof message, "iokernel: error: %s\n", line);
     bool reported = g->nodes && io_nodes_reported(g->nodes);
-    if (n > 0 && !reported && write(STDERR_FILENO, message, (size_t)n) < 0)
-        g->stop = true; /* stderr is closed */
+    if (!reported && !io_print_error("%s", line)) g->stop = true; /* stderr is closed */
     if (g->nodes) io_nodes_set_reported(g->nodes);
     if (g->world->abandon) g->world->abandon(g->world->abandon_data, line, IO_ENDS_HUNG);
     io_wait_to_be_heard();

@@ -74,14 +74,14 @@ struct io_startup {
 };
 
 void io_startup_failed(int rank, const char *cause) {
-    char line[IO_HOST_NAME + 512], host[IO_HOST_NAME] = "?", who[32] = "a process";
+    char host[IO_HOST_NAME] = "?", who[32] = "a process";
     gethostname(host, sizeof host - 1);
     if (rank >= 0) snprintf(who, sizeof who, "process %d", rank);
-    int n = snprintf(line, sizeof line,
-                     "iokernel: error: %s on %s (pid %ld): MPI did not start: %s; check the launcher and the "
-                     "network between the nodes\n",
-                     who, host, (long)getpid(), cause);
-    if (n > 0 && write(STDERR_FILENO, line, (size_t)n) < 0) _exit(EXIT_FAILURE);
+    if (!io_print_error(
+            "%s on %s (pid %ld): MPI did not start: %s; check the launcher and the network between "
+            "the nodes",
+            who, host, (long)getpid(), cause))
+        _exit(EXIT_FAILURE);
     io_wait_to_be_heard();
 }
 

@@ -108,8 +108,7 @@ static void give_up(const io_world *w, const io_error *error) {
     if (w->pulse) io_now_failed(w->pulse, error);
     if (MPI_Comm_rank(MPI_COMM_WORLD, &rank)) rank = w->rank;
     if (rank > 0) sleep(1 + (unsigned)(rank - 1) % 4);
-    fprintf(stderr, "iokernel: error: %s\n", error->text);
-    fflush(stderr);
+    io_print_error("%s", error->text);
     if (w->abandon) w->abandon(w->abandon_data, error->text, IO_ENDS_FAILED);
     io_wait_to_be_heard();
     signal(SIGALRM, end_at_once);
@@ -208,9 +207,8 @@ void io_world_doing_file(io_world *w, const char *phase, const char *method, con
 
 void io_world_print_error(const io_world *w) {
     if (w->rank) return;
-    fprintf(stderr, "iokernel: error: %s", w->error.text);
+    char more[48] = "";
     if (w->failed > 1 && !w->error.usage && !w->error.relayed)
-        fprintf(stderr, " (and %d more processes)", w->failed - 1);
-    fputc('\n', stderr);
-    fflush(stderr);
+        snprintf(more, sizeof more, " (and %d more processes)", w->failed - 1);
+    io_print_error("%s%s", w->error.text, more);
 }

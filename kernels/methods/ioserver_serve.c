@@ -273,7 +273,7 @@ static bool is_cut_off(server *s, const char *call, int code) {
     if (!code) return false;
     bool told = s->ctx->error->set;
     io_fail_mpi(s->ctx->error, call, "a client's message", code);
-    if (!told) fprintf(stderr, "iokernel: error: %s\n", s->ctx->error->text);
+    if (!told) io_print_error("%s", s->ctx->error->text);
     fail(s);
     s->status = -1;
     s->keep = true;

@@ -178,14 +178,13 @@ static void print_mismatch(const io_report *r) {
     char place[64] = "";
     if (json_is_integer(offset))
         snprintf(place, sizeof place, "byte %lld of ", (long long)json_integer_value(offset));
-    fprintf(stderr,
-            "iokernel: error: %llu of %llu elements are wrong; first: data set %s%s, %s%s: "
-            "expected %s, found %s (read by process %lld on %s)\n",
-            (unsigned long long)r->summary.wrong, (unsigned long long)r->summary.elements,
-            json_string_value(json_object_get(m, "dataset")), index, place,
-            json_string_value(json_object_get(m, "file")), expected, found,
-            (long long)json_integer_value(json_object_get(m, "process")),
-            json_string_value(json_object_get(m, "host")));
+    io_print_error("%llu of %llu elements are wrong; first: data set %s%s, %s%s: "
+                   "expected %s, found %s (read by process %lld on %s)",
+                   (unsigned long long)r->summary.wrong, (unsigned long long)r->summary.elements,
+                   json_string_value(json_object_get(m, "dataset")), index, place,
+                   json_string_value(json_object_get(m, "file")), expected, found,
+                   (long long)json_integer_value(json_object_get(m, "process")),
+                   json_string_value(json_object_get(m, "host")));
     free(first);
     free(index);
     free(expected);

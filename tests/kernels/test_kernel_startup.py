@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import socket
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -143,3 +145,17 @@ def test_two_mpis_are_refused(openmpi: Stack, mpich: Stack, tmp_path: Path) -> N
     assert run.failed(), str(run)
     (line,) = run.errors()
     assert line.startswith("iokernel: error: two MPIs are loaded, ") and other in line
+
+
+def test_an_error_is_printed_when_what_was_before_it_is_read(openmpi: Stack) -> None:
+    """Open MPI 5's launcher reads 4096 bytes, and prints the parts of a torn line in disorder."""
+    read, write = os.pipe()
+    os.write(write, 40 * (99 * b"w" + b"\n"))
+    with subprocess.Popen([openmpi.iokernel, "nosuch"], stderr=write) as kernel:
+        os.close(write)
+        time.sleep(0.2)
+        before, line = os.read(read, 4096), os.read(read, 4096)
+        assert kernel.wait(60) == 2
+    os.close(read)
+    assert before == 40 * (99 * b"w" + b"\n")
+    assert re.fullmatch(rb"iokernel: error: .*nosuch.*\n", line)
