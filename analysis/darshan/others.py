@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Without negative times, which old runtimes (3.1, 3.2) left."""
+"""PyDarshan's summary and Drishti's advice on a log."""
 
 import subprocess
 import sys

@@ -132,7 +132,7 @@ def test_what_is_no_folder_is_left_alone(command: str, option: str, tmp_path: Pa
 WRITES = {
     ("compare", "--html"): ["compare", "openmpi", "mpich", "--by", "stack", "--store", "STORE"],
     ("history", "--plot"): ["history", "--store", "STORE"],
-    ("trace", "--html"): ["trace", "RUN"],
+    ("trace", "--html"): ["trace", "RUN", "--no-summary"],
     ("replay plan", "--out"): ["replay", "plan", "LOG"],
     ("replay plan", "--what-if"): ["replay", "plan", "LOG", "--out", "/dev/null"],
     ("site new", "--output"): ["site", "new", "here"],
