@@ -140,10 +140,11 @@ make_root() {
     expired=$(apt-config dump --format '%v' Acquire::Check-Valid-Until)
     rm -rf -- "$work"
     mkdir -p -- "$work/bin"
+    # Its mounts of /proc and /sys end with mmdebstrap, even if it is killed; for other users it sees to
+    # that itself.
+    ((EUID != 0)) || own=(unshare --mount --)
     # Manuals and translations are half of the files. A root that a crash of the machine leaves half
     # written has no stamp: nothing needs to be on the disk before the next file is.
-    # Its mounts of /proc and /sys end with it, even if it is killed; for other users it does so itself.
-    ((EUID != 0)) || own=(unshare --mount --)
     (run_logged "$log" "${own[@]}" mmdebstrap --variant=minbase --skip=cleanup/reproducible \
         --dpkgopt=force-unsafe-io \
         --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' \

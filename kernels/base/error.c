@@ -114,6 +114,9 @@ int io_fail_library(io_error *error, const char *call, const char *path, const c
     return io_fail(error, "%s: %s: %s; %s", call, message, path, advice_for(0, 0));
 }
 
+#define SECONDS_BEFORE_AN_ERROR 3
+#define SECONDS_TO_BE_READ 10 /* by a launcher that gets little of a busy node, or none */
+
 /* Until stderr is read, if it is a pipe, at most so long. */
 static void wait_until_read(int seconds) {
     const struct timespec moment = {.tv_nsec = 10000000};
@@ -129,19 +132,15 @@ static void wait_until_read(int seconds) {
 /* Open MPI 5's launcher reads 4096 bytes at a time. A line of which it has read a part, behind warnings of
  * the library, is not printed whole: its end comes before its beginning. */
 bool io_print_error(const char *format, ...) {
-    char line[16384];
-    size_t n = (size_t)snprintf(line, sizeof line, "iokernel: error: ");
+    char text[16384], line[sizeof text + 32];
     va_list args;
     va_start(args, format);
-    vsnprintf(line + n, sizeof line - n - 1, format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    n = strlen(line);
-    line[n++] = '\n';
-    wait_until_read(3);
-    return write(STDERR_FILENO, line, n) == (ssize_t)n;
+    int n = snprintf(line, sizeof line, "iokernel: error: %s\n", text);
+    wait_until_read(SECONDS_BEFORE_AN_ERROR);
+    return write(STDERR_FILENO, line, (size_t)n) == n;
 }
-
-#define SECONDS_TO_BE_READ 10 /* by a launcher that gets little of a busy node, or none */
 
 void io_wait_to_be_heard(void) {
     wait_until_read(SECONDS_TO_BE_READ);

@@ -77,10 +77,9 @@ void io_startup_failed(int rank, const char *cause) {
     char host[IO_HOST_NAME] = "?", who[32] = "a process";
     gethostname(host, sizeof host - 1);
     if (rank >= 0) snprintf(who, sizeof who, "process %d", rank);
-    if (!io_print_error(
-            "%s on %s (pid %ld): MPI did not start: %s; check the launcher and the network between "
-            "the nodes",
-            who, host, (long)getpid(), cause))
+    if (!io_print_error("%s on %s (pid %ld): MPI did not start: %s; "
+                        "check the launcher and the network between the nodes",
+                        who, host, (long)getpid(), cause))
         _exit(EXIT_FAILURE);
     io_wait_to_be_heard();
 }

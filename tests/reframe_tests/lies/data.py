@@ -36,8 +36,7 @@ PLANTED = (
     "    if (iogauge_plant)\n"
     "        iogauge_plant(f->session->repeat, f->step, f->bytes_each * f->files,\n"
     "                      f->number * f->bytes_each + part->offset, "
-    "part->data, io_part_bytes(&f->schema, part));\n"
-    f"{VERIFY}"
+    "part->data, io_part_bytes(&f->schema, part));\n" + VERIFY
 )
 COPIED = (
     "    uint64_t all = io_part_bytes(&f->schema, part);\n"
