@@ -10,6 +10,7 @@ the effective number of samples (Bayley and Hammersley, Journal of the Royal Sta
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -118,14 +119,20 @@ def of_ratios(
     Annals of Mathematical Statistics 34, 1963), with the interval of the signed ranks. `alike`:
     they follow each other in time, so neighbors may be correlated."""
     values = _thin(np.asarray([_speed(ratio) for ratio in ratios]))
-    places = np.triu_indices(len(values))
-    means = np.sort(np.sqrt(values[places[0]] * values[places[1]]))
+    first, second = _pairs_of(len(values))
+    means = np.sort(np.sqrt(values[first] * values[second]))
     worth = worth_of(np.log(ratios), in_turn=True) if alike else float(len(ratios))
     n = int(worth + _ROUNDING)
     left = outside_signed(n, level) if len(ratios) >= PAIRS else None
     low, high = (None, None) if left is None else _ends(means, left, n * (n + 1) // 2)
     count = (len(ratios),)
-    return Interval(float(np.median(means)), low, high, kind, count, worth, pairs_for(level))
+    middle = float(means[len(means) // 2] + means[(len(means) - 1) // 2]) / 2
+    return Interval(middle, low, high, kind, count, worth, pairs_for(level))
+
+
+@cache
+def _pairs_of(count: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    return np.triu_indices(count)
 
 
 def pairs_for(level: float) -> int:
@@ -203,8 +210,9 @@ def _ends(ordered: Floats, left: int, worth: int) -> tuple[float, float]:
 
 
 def _thin(values: Floats) -> Floats:
-    places = (np.arange(_THIN) + 0.5) / _THIN
-    return np.quantile(values, places) if len(values) > _THIN else values
+    if len(values) <= _THIN:
+        return values
+    return np.quantile(values, (np.arange(_THIN) + 0.5) / _THIN)
 
 
 def _speed(value: float) -> float:

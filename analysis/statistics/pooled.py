@@ -77,7 +77,7 @@ def _of_rounds(cases: Sequence[Sequence[float]], level: float) -> Pooled:
     middle = statistics.fmean(map(statistics.fmean, cases))
     alone = len(cases) / (len(cases) - 1)
     parts = [
-        statistics.variance(of) / len(of) if len(of) > 1 else (alone * (of[0] - middle)) ** 2
+        float(np.var(of, ddof=1)) / len(of) if len(of) > 1 else (alone * (of[0] - middle)) ** 2
         for of in cases
     ]
     counts = [max(len(of), 2) for of in cases]

@@ -2,6 +2,7 @@
 """Kinds of noise, as factors of a speed of 1. The last axis of a shape is time: a job each."""
 
 import functools
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -46,10 +47,11 @@ def outliers(generator: np.random.Generator, shape: tuple[int, ...]) -> Floats:
 def bursts(generator: np.random.Generator, shape: tuple[int, ...]) -> Floats:
     """A tenth of the time is slow by half, ten jobs at a stretch."""
     turns = generator.random(shape)
-    slow = np.empty(shape, dtype=bool)
-    slow[..., 0] = turns[..., 0] < 0.1
-    for i in range(1, shape[-1]):
-        slow[..., i] = np.where(slow[..., i - 1], turns[..., i] > 0.1, turns[..., i] < 0.011)
+    turned = turns < 0.011  # of the others, those up to 0.1 end a stretch
+    turned[..., 0] = turns[..., 0] < 0.1
+    count = np.cumsum(turned, axis=-1)
+    ends = ~turned & (turns <= 0.1)
+    slow = (count - np.maximum.accumulate(np.where(ends, count, 0), axis=-1)) % 2 == 1
     return np.where(slow, 0.5, 1.0) * generator.lognormal(0, 0.1, shape)
 
 
@@ -58,9 +60,9 @@ def alike_steps(
 ) -> Floats:
     """Normal numbers, each like the one before."""
     steps = generator.normal(size=shape)
-    for i in range(1, steps.shape[-1]):
-        rest = np.sqrt(1 - correlation**2) * steps[..., i]
-        steps[..., i] = correlation * steps[..., i - 1] + rest
+    steps[..., 1:] *= np.sqrt(1 - correlation**2)
+    for row in steps.reshape(-1, steps.shape[-1]):
+        row[:] = [*itertools.accumulate(row.tolist(), lambda last, new: correlation * last + new)]
     return steps
 
 
