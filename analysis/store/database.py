@@ -140,14 +140,14 @@ def connect(
         handle = months.hold(store)
         if handle is not None:
             held.callback(os.close, handle)
-        good, bad = usable(store)
+        db = duckdb.connect(config=CONFIG)
+        good, bad = usable(store, db)
         if bad:
             notice(files.in_words(store, bad))
         if since:
             good = [path for path in good if path.parent.name >= f"month={since:%Y-%m}"]
         if not good:
             raise NothingFoundError(f"{store}: the store is empty; see iogauge store add")
-        db = duckdb.connect(config=CONFIG)
         db.execute("SET parquet_metadata_cache = true")  # a page makes hundreds of queries
         try:
             source = _source(store, good)
@@ -174,33 +174,33 @@ def _columns(db: duckdb.DuckDBPyConnection, source: str) -> str:
     )
 
 
-def _usable(store: Path, paths: Iterable[Path]) -> list[Path]:
-    return [path for path in paths if not problem(store, path)]
-
-
-def in_month(store: Path, month: Path, session: str) -> list[tuple[Any, ...]]:
+def in_month(
+    store: Path, month: Path, session: str, db: duckdb.DuckDBPyConnection
+) -> list[tuple[Any, ...]]:
     """The rows of a session in a month's file. `month`: the folder of the sessions' own files."""
-    import duckdb
-
-    old = _usable(store, months.place(store, month).glob("*.parquet"))
+    places = months.place(store, month).glob("*.parquet")
+    old = [path for path in places if not problem(store, path, db)]
     if not old:
         return []
-    with duckdb.connect(config=CONFIG) as db:
-        source = _source(store, old)
-        sql = f"SELECT {_columns(db, source)} FROM {source} WHERE session = ?"
-        return db.execute(sql, [session]).fetchall()
+    source = _source(store, old)
+    sql = f"SELECT {_columns(db, source)} FROM {source} WHERE session = ?"
+    return db.execute(sql, [session]).fetchall()
 
 
 def missing(store: Path, sessions: Iterable[str]) -> set[str]:
     import duckdb
 
     lacking = {one for one in sessions if not files.has(store, one)}
-    old = _usable(store, (store / files.MONTHS).glob("*/*/*.parquet"))
-    if lacking and old:
-        sql = f"SELECT DISTINCT session FROM {months.reading(old)} WHERE list_contains(?, session)"
-        with duckdb.connect(config=CONFIG) as db:
+    places = list((store / files.MONTHS).glob("*/*/*.parquet"))
+    if not lacking or not places:
+        return lacking
+    with duckdb.connect(config=CONFIG) as db:
+        old = [path for path in places if not problem(store, path, db)]
+        if old:
+            which = "list_contains(?, session)"
+            sql = f"SELECT DISTINCT session FROM {months.reading(old)} WHERE {which}"
             found = db.execute(sql, [sorted(lacking)]).fetchall()
-        lacking -= {str(row[0]) for row in found}
+            lacking -= {str(row[0]) for row in found}
     return lacking
 
 
@@ -211,25 +211,25 @@ def compact(store: Path) -> list[Path]:
     return [path for path in made if path]
 
 
-def usable(store: Path) -> tuple[list[Path], list[Bad]]:
+def usable(store: Path, db: duckdb.DuckDBPyConnection) -> tuple[list[Path], list[Bad]]:
+    """`db` reads them: to open one takes as long as the rows of a session."""
     bad = [Bad(path, why) for path in files.places(store) if (why := files.damage(store, path))]
     broken = {one.path for one in bad}
     good = [path for path in files.places(store) if path not in broken]
-    wrong = _wrong_columns(good)
+    wrong = _wrong_columns(good, db)
     bad += [Bad(path, why) for path, why in wrong.items()]
     return [path for path in good if path not in wrong], bad
 
 
-def problem(store: Path, path: Path) -> str:
+def problem(store: Path, path: Path, db: duckdb.DuckDBPyConnection) -> str:
     """Why a file is unusable; empty if it is usable."""
-    return files.damage(store, path) or _wrong_columns([path]).get(path, "")
+    return files.damage(store, path) or _wrong_columns([path], db).get(path, "")
 
 
-def _wrong_columns(paths: Sequence[Path]) -> dict[Path, str]:
+def _wrong_columns(paths: Sequence[Path], db: duckdb.DuckDBPyConnection) -> dict[Path, str]:
     """Files whose columns differ from SCHEMA, with the reason; by one query if that works."""
     import duckdb
 
-    db = duckdb.connect(config=CONFIG)
     wrong: dict[Path, str] = {}
     found: dict[Path, dict[str, str]] = {path: {} for path in paths}
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Iterator
@@ -64,20 +63,20 @@ def _rows_of(session: Session, folder: Path) -> duckdb.DuckDBPyConnection:
     of_values = dict(zip(("run", *_MEASURED), map(list, zip(*values, strict=True)), strict=True))
     db = duckdb.connect(config={"threads": 1})  # the same rows give the same file
     for table, given in (("runs", of_runs), ("measured", of_values)):
-        kinds = json.dumps({name: [store.SCHEMA[name]] for name in given})
-        unnested = ", ".join(f'unnest("{name}") AS "{name}"' for name in given)
-        text = json.dumps(given, default=str, ensure_ascii=False)
-        db.execute(
-            f"CREATE TABLE {table} AS SELECT {unnested} FROM "
-            f"(SELECT unnest(from_json_strict(?, '{kinds}')))",
-            [text.encode(errors="replace").decode()],
-        )
+        unnested = ", ".join(f'unnest(?::{store.SCHEMA[name]}[]) AS "{name}"' for name in given)
+        cells = [[_cell(value) for value in column] for column in given.values()]
+        db.execute(f"CREATE TABLE {table} AS SELECT {unnested}", cells)
     names = ", ".join(f'"{name}"' for name in store.SCHEMA)
     db.execute(
         f"CREATE TABLE records AS SELECT {names} FROM measured JOIN runs USING (run) "
         "ORDER BY measured.rowid"
     )
     return db
+
+
+def _cell(value: Any) -> Any:
+    """As DuckDB takes it: text from a report may have half a surrogate pair."""
+    return value.encode(errors="replace").decode() if isinstance(value, str) else value
 
 
 _MEASURED = ("quantity", "unit", "repeat", "value")
@@ -147,14 +146,14 @@ def _put(
     count = _count(db, "records")
     try:
         there = os.path.lexists(path)
-        if there and not (why := store.problem(folder, path)):
+        if there and not (why := store.problem(folder, path, db)):
             if path.read_bytes() == data:
                 return path, "unchanged"
             stored = months.reading([path])
             names = [row[0] for row in db.execute(f"DESCRIBE FROM {stored}").fetchall()]
             if names == list(store.SCHEMA) and _count(db, stored) > count:
                 return path, "kept"
-        elif not there and (rows := store.in_month(folder, place, session.uuid)):
+        elif not there and (rows := store.in_month(folder, place, session.uuid, db)):
             if len(rows) > count:
                 return path, "kept"
             made = db.execute("FROM records").fetchall()
@@ -180,7 +179,11 @@ def _set_aside(folder: Path, bad: files.Bad) -> str:
 
 
 def clean(folder: Path, notice: Notice) -> None:
+    import duckdb
+
     if (folder / store.MARK).is_file() and (folder / store.RECORDS).is_dir():
-        for bad in store.usable(folder)[1]:
+        with duckdb.connect(config=store.CONFIG) as db:
+            broken = store.usable(folder, db)[1]
+        for bad in broken:
             notice(_set_aside(folder, bad))
         files.remove_remains(folder)
