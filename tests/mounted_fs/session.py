@@ -29,11 +29,11 @@ from tests.mounted_fs.table import KINDS
 
 SITE = Path(__file__).with_name("site.py")
 
-# A file system's cases, by test name; `quick` are those that `make test` has time for. Left out:
+# A file system's cases, by test name; `quick`: each call, and a file per process. Left out:
 # `null`, and of RAMSES the hint sets, `hydro` and the other order of bytes.
 # `few`: one call of each library, and no sweep, for a guest whose processors are emulated.
 TESTS = {
-    "quick": "^(S3d|Ior)",
+    "quick": "^S3d%|^Ior%.*call=posix%",
     "few": "^(S3d|Ior|RamsesOwnFiles|RamsesShared)%"
     ".*call=(posix|posix-shared|(mpiio|hdf5|pnetcdf):collective)",
     "all": "^(S3d|Ior|Ramses)",
