@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -85,18 +85,24 @@ def test_slurm_would_start_each_script_of_edison(cluster: Cluster, tmp_path: Pat
         cluster.run("sbatch", "--test-only", str(too_large))
 
 
-@pytest.mark.parametrize("alone", ["yes", "no"])
+@pytest.mark.parametrize(
+    ("alone", "some"), [("no", ()), ("yes", ("-n", "StrongScaling|WeakScaling"))]
+)
 def test_slurm_would_start_each_request_of_all_tests(
-    alone: str, cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    alone: str,
+    some: Sequence[str],
+    cluster: Cluster,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """On up to 16,384 processes, of 1,024 of the same nodes; exclusive, and shared.
-    script_judge.py judges each script for shared nodes, too."""
+    """On up to 16,384 processes, of 1,024 of the same nodes; exclusive, of which each asks for the
+    same but memory, and shared. script_judge.py judges each script for shared nodes, too."""
     nodes = {"NODES": 1024, "CORES": 24, "MEMORY": 62464, "QUEUE": "regular", "MAX_TIME": 86400}
     for name, value in nodes.items():
         monkeypatch.setenv(f"IOGAUGE_{name}", str(value))
     system, options = "slurm_lustre", ("-S", f"exclusive_access={alone}")
-    session = experiment_scripts.all_tests(system, tmp_path, *options)
-    assert len(session.scripts()) > 500
+    session = experiment_scripts.all_tests(system, tmp_path, *options, *some)
+    assert len(session.scripts()) > (50 if some else 500)
     if alone == "no":
         assert experiment_scripts.wrong_in(session, system) == []
     found = requests(tmp_path)
