@@ -281,8 +281,11 @@ def limit(sources: Sequence[Path]) -> None:
 
 
 def set_limits(limits: Sequence[tuple[int, int]]) -> None:
-    for what, most in (*limits, (resource.RLIMIT_CORE, 0)):
+    """Memory is what the process takes from now on: a fork has its parent's."""
+    own = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    for what, more in (*limits, (resource.RLIMIT_CORE, 0)):
         _, hard = resource.getrlimit(what)
+        most = more + own * (what == resource.RLIMIT_AS)
         allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(what, (allowed, hard))
 

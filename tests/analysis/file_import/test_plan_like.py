@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import shlex
 import signal
@@ -253,6 +254,13 @@ def test_a_library_that_does_not_come_back(
     assert (
         f"{path}: cannot be read (its library crashed, or did not end in 1 s of CPU time)" in said
     )
+
+
+def test_what_the_parent_has_mapped_is_no_memory_of_the_library(tmp_path: Path) -> None:
+    path = tmp_path / "a.h5"
+    hdf5(shape=(2,), dtype="f4")(path)
+    with mmap.mmap(-1, 2 * files.MOST_MEMORY, mmap.MAP_PRIVATE, mmap.PROT_READ):
+        assert main(["replay", "like", str(path), "-o", str(tmp_path / "out")]) == 0
 
 
 def test_all_that_cannot_be_is_named_at_once(
