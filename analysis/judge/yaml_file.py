@@ -41,8 +41,7 @@ class YamlFile:
             text = path.read_text(encoding="utf-8")
             self._node = _parse(text)
             self._check_nodes(self._node)
-            construct = yaml.SafeLoader("").construct_document
-            self.data: Any = construct(self._node) if self._node else None
+            self.data: Any = self._node and yaml.SafeLoader("").construct_document(self._node)
         except FileNotFoundError:
             raise ReferenceFileError(f"{path}: expected a file, found none") from None
         except yaml.MarkedYAMLError as error:

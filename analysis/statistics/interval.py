@@ -33,6 +33,7 @@ EQUAL = 0.2  # an interval that holds 1 and nothing farther from it is an answer
 MANY = 100  # samples: above that, only "more than" is said
 _SPREAD_OF_R = 0.25  # of correlations between cases, where one case alone is known
 _ROUNDING = 1e-9
+_pairs_of = cache(np.triu_indices)
 _THIN = 200  # quantiles that represent a longer sample when all pairs are formed
 
 
@@ -130,11 +131,6 @@ def of_ratios(
     return Interval(middle, low, high, kind, count, worth, pairs_for(level))
 
 
-@cache
-def _pairs_of(count: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    return np.triu_indices(count)
-
-
 def pairs_for(level: float) -> int:
     """Pairs of which all may be on one side of the truth seldom enough."""
     return max(PAIRS, math.ceil(1 - math.log2(1 - level)))
@@ -210,9 +206,7 @@ def _ends(ordered: Floats, left: int, worth: int) -> tuple[float, float]:
 
 
 def _thin(values: Floats) -> Floats:
-    if len(values) <= _THIN:
-        return values
-    return np.quantile(values, (np.arange(_THIN) + 0.5) / _THIN)
+    return values if len(values) <= _THIN else np.quantile(values, (np.arange(_THIN) + 0.5) / _THIN)
 
 
 def _speed(value: float) -> float:

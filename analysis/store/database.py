@@ -24,8 +24,8 @@ from . import files, months, words
 from .files import RECORDS, Bad
 
 if TYPE_CHECKING:
-    import duckdb
     import numpy as np
+    from duckdb import DuckDBPyConnection as Connection
 
 VERSION = "iogauge.store/1"
 MARK = "store.json"
@@ -127,7 +127,7 @@ def check(store: Path) -> None:
 
 def connect(
     store: Path, notice: Notice = lambda _: None, since: datetime | None = None
-) -> duckdb.DuckDBPyConnection:
+) -> Connection:
     """A connection with the view `records` over all usable files; `notice` reports the others.
     `since`: only sessions from then on (UTC), which reads only their months' files.
 
@@ -166,7 +166,7 @@ def _source(store: Path, good: Sequence[Path]) -> str:
     return months.select(own, [path for path in good if path not in set(own)])
 
 
-def _columns(db: duckdb.DuckDBPyConnection, source: str) -> str:
+def _columns(db: Connection, source: str) -> str:
     """The store's columns as SQL, for files that may lack some."""
     there = {row[0] for row in db.execute(f"DESCRIBE FROM {source}").fetchall()}
     return ", ".join(
@@ -174,9 +174,7 @@ def _columns(db: duckdb.DuckDBPyConnection, source: str) -> str:
     )
 
 
-def in_month(
-    store: Path, month: Path, session: str, db: duckdb.DuckDBPyConnection
-) -> list[tuple[Any, ...]]:
+def in_month(store: Path, month: Path, session: str, db: Connection) -> list[tuple[Any, ...]]:
     """The rows of a session in a month's file. `month`: the folder of the sessions' own files."""
     places = months.place(store, month).glob("*.parquet")
     old = [path for path in places if not problem(store, path, db)]
@@ -196,12 +194,9 @@ def missing(store: Path, sessions: Iterable[str]) -> set[str]:
         return lacking
     with duckdb.connect(config=CONFIG) as db:
         old = [path for path in places if not problem(store, path, db)]
-        if old:
-            which = "list_contains(?, session)"
-            sql = f"SELECT DISTINCT session FROM {months.reading(old)} WHERE {which}"
-            found = db.execute(sql, [sorted(lacking)]).fetchall()
-            lacking -= {str(row[0]) for row in found}
-    return lacking
+        sql = f"FROM {months.reading(old)} SELECT DISTINCT session WHERE list_contains(?, session)"
+        found = db.execute(sql, [sorted(lacking)]).fetchall() if old else []
+    return lacking - {str(row[0]) for row in found}
 
 
 def compact(store: Path) -> list[Path]:
@@ -211,8 +206,7 @@ def compact(store: Path) -> list[Path]:
     return [path for path in made if path]
 
 
-def usable(store: Path, db: duckdb.DuckDBPyConnection) -> tuple[list[Path], list[Bad]]:
-    """`db` reads them: to open one takes as long as the rows of a session."""
+def usable(store: Path, db: Connection) -> tuple[list[Path], list[Bad]]:
     bad = [Bad(path, why) for path in files.places(store) if (why := files.damage(store, path))]
     broken = {one.path for one in bad}
     good = [path for path in files.places(store) if path not in broken]
@@ -221,12 +215,12 @@ def usable(store: Path, db: duckdb.DuckDBPyConnection) -> tuple[list[Path], list
     return [path for path in good if path not in wrong], bad
 
 
-def problem(store: Path, path: Path, db: duckdb.DuckDBPyConnection) -> str:
+def problem(store: Path, path: Path, db: Connection) -> str:
     """Why a file is unusable; empty if it is usable."""
     return files.damage(store, path) or _wrong_columns([path], db).get(path, "")
 
 
-def _wrong_columns(paths: Sequence[Path], db: duckdb.DuckDBPyConnection) -> dict[Path, str]:
+def _wrong_columns(paths: Sequence[Path], db: Connection) -> dict[Path, str]:
     """Files whose columns differ from SCHEMA, with the reason; by one query if that works."""
     import duckdb
 
@@ -321,17 +315,13 @@ class Where:
         return where
 
 
-def rows(
-    db: duckdb.DuckDBPyConnection, sql: str, values: Sequence[Any] = ()
-) -> list[dict[str, Any]]:
+def rows(db: Connection, sql: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
     answer = db.execute(sql, list(values))
     names = [column[0] for column in answer.description or []]
     return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
 
 
-def by_id(
-    db: duckdb.DuckDBPyConnection, sql: str, values: Sequence[Any] = ()
-) -> dict[int, dict[str, np.ndarray]]:
+def by_id(db: Connection, sql: str, values: Sequence[Any] = ()) -> dict[int, dict[str, np.ndarray]]:
     """The columns of a result, split by `id`. The result must be ordered by `id`."""
     import numpy as np
 

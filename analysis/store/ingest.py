@@ -21,7 +21,7 @@ from . import files, months
 from . import run_files as traced
 
 if TYPE_CHECKING:
-    import duckdb
+    from duckdb import DuckDBPyConnection as Connection
 
 Row = dict[str, Any]
 
@@ -51,7 +51,7 @@ def ingest(
         }
 
 
-def _rows_of(session: Session, folder: Path) -> duckdb.DuckDBPyConnection:
+def _rows_of(session: Session, folder: Path) -> Connection:
     import duckdb
 
     runs: list[Row] = []
@@ -132,9 +132,7 @@ def _values(one: Run) -> Iterator[tuple[str, str, int | None, float]]:
         yield name, unit_of(name), None, value
 
 
-def _put(
-    db: duckdb.DuckDBPyConnection, session: Session, folder: Path, notice: Notice
-) -> tuple[Path, str]:
+def _put(db: Connection, session: Session, folder: Path, notice: Notice) -> tuple[Path, str]:
     """Write the session's file unless the stored one is the same or has more."""
     # both come from the report, which may hold anything
     with reraised(ValueError, StoreError, f"{session.report}: "):
@@ -168,14 +166,12 @@ def _put(
         raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
-def _count(db: duckdb.DuckDBPyConnection, source: str) -> int:
-    (found,) = db.execute(f"SELECT count(*) FROM {source}").fetchall()
-    return int(found[0])
+def _count(db: Connection, source: str) -> int:
+    return int(db.execute(f"SELECT count(*) FROM {source}").fetchall()[0][0])
 
 
 def _set_aside(folder: Path, bad: files.Bad) -> str:
-    place = files.set_aside(folder, bad)
-    return f"{bad.path}: {bad.why}; moved to {place}"
+    return f"{bad.path}: {bad.why}; moved to {files.set_aside(folder, bad)}"
 
 
 def clean(folder: Path, notice: Notice) -> None:
@@ -183,7 +179,6 @@ def clean(folder: Path, notice: Notice) -> None:
 
     if (folder / store.MARK).is_file() and (folder / store.RECORDS).is_dir():
         with duckdb.connect(config=store.CONFIG) as db:
-            broken = store.usable(folder, db)[1]
-        for bad in broken:
-            notice(_set_aside(folder, bad))
+            for bad in store.usable(folder, db)[1]:
+                notice(_set_aside(folder, bad))
         files.remove_remains(folder)
