@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,9 +15,10 @@ import pytest
 from iogauge.measure import sites
 from iogauge.measure.kernels import build_for_tests
 from tests.docs import experiment_scripts
-from tests.reframe_session import ROOT, reframe
+from tests.reframe_session import ROOT, Session, reframe
 from tests.slurm_cluster import Cluster, ClusterProblem, lacking
 
+SYSTEM = "slurm_lustre"
 IMAGE, PROGRAM = "/proj/iogauge.sif", "/opt/iogauge/iokernel"
 ENGINE = f"""#!/bin/bash
 [[ $1 == exec ]] || exit 64
@@ -85,30 +86,38 @@ def test_slurm_would_start_each_script_of_edison(cluster: Cluster, tmp_path: Pat
         cluster.run("sbatch", "--test-only", str(too_large))
 
 
-@pytest.mark.parametrize(
-    ("alone", "some"), [("no", ()), ("yes", ("-n", "StrongScaling|WeakScaling"))]
-)
-def test_slurm_would_start_each_request_of_all_tests(
-    alone: str,
-    some: Sequence[str],
-    cluster: Cluster,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """On up to 16,384 processes, of 1,024 of the same nodes; exclusive, of which each asks for the
-    same but memory, and shared. script_judge.py judges each script for shared nodes, too."""
+@pytest.fixture
+def start(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Session]:
+    """A dry run whose requests Slurm would start, on up to 16,384 processes, of 1,024 of the same
+    nodes."""
     nodes = {"NODES": 1024, "CORES": 24, "MEMORY": 62464, "QUEUE": "regular", "MAX_TIME": 86400}
     for name, value in nodes.items():
         monkeypatch.setenv(f"IOGAUGE_{name}", str(value))
-    system, options = "slurm_lustre", ("-S", f"exclusive_access={alone}")
-    session = experiment_scripts.all_tests(system, tmp_path, *options, *some)
-    assert len(session.scripts()) > (50 if some else 500)
-    if alone == "no":
-        assert experiment_scripts.wrong_in(session, system) == []
-    found = requests(tmp_path)
-    assert any("--ntasks=16384\n" in request for request in found)
-    for script in found.values():
-        cluster.run("sbatch", "--test-only", str(script))
+
+    def started(*options: str) -> Session:
+        session = experiment_scripts.all_tests(SYSTEM, tmp_path, *options)
+        found = requests(tmp_path)
+        assert any("--ntasks=16384\n" in request for request in found)
+        for script in found.values():
+            cluster.run("sbatch", "--test-only", str(script))
+        return session
+
+    return started
+
+
+def test_slurm_would_start_each_shared_request_of_all_tests(start: Callable[..., Session]) -> None:
+    """script_judge.py judges each script, too."""
+    session = start("-S", "exclusive_access=no")
+    assert len(session.scripts()) > 500
+    assert experiment_scripts.wrong_in(session, SYSTEM) == []
+
+
+def test_slurm_would_start_exclusive_requests(start: Callable[..., Session]) -> None:
+    """They ask for the same as shared ones but memory: two tests have all numbers of processes."""
+    session = start("-S", "exclusive_access=yes", "-n", "StrongScaling|WeakScaling")
+    assert len(session.scripts()) > 50
 
 
 def test_a_program_in_an_image_runs_on_two_nodes(cluster: Cluster, tmp_path: Path) -> None:

@@ -250,8 +250,8 @@ def test_a_library_that_does_not_come_back(
     else:
         endless(path)
     assert main(["replay", "like", str(path), "-o", str(tmp_path / "out")]) == 3
-    said = capfd.readouterr().err
-    assert f"{path}: cannot be read (its library crashed, or did not end in 1 s of CPU" in said
+    why = "its library crashed, or did not end in 1 s of CPU time"
+    assert f"{path}: cannot be read ({why})" in capfd.readouterr().err
 
 
 def test_what_the_parent_has_mapped_is_no_memory_of_the_library(tmp_path: Path) -> None:
