@@ -283,9 +283,10 @@ def limit(sources: Sequence[Path]) -> None:
 def set_limits(limits: Sequence[tuple[int, int]]) -> None:
     """Memory is what the process takes from now on: a fork has its parent's."""
     own = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    has = {resource.RLIMIT_AS: own}
     for what, more in (*limits, (resource.RLIMIT_CORE, 0)):
         _, hard = resource.getrlimit(what)
-        most = more + own * (what == resource.RLIMIT_AS)
+        most = has.get(what, 0) + more
         allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(what, (allowed, hard))
 

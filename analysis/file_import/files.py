@@ -21,9 +21,16 @@ SECONDS = 60  # of CPU
 MOST_MEMORY = 1 << 33  # of the child
 # What NetCDF-4 adds to HDF5 for itself.
 HIDDEN = (
-    "CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS", "_Netcdf4Dimid",
-    "_Netcdf4Coordinates", "_NCProperties", "_nc3_strict",
-)  # fmt: skip
+    "CLASS",
+    "NAME",
+    "DIMENSION_LIST",
+    "REFERENCE_LIST",
+    "DIMENSION_LABELS",
+    "_Netcdf4Dimid",
+    "_Netcdf4Coordinates",
+    "_NCProperties",
+    "_nc3_strict",
+)
 
 
 def load(path: Path) -> Like:

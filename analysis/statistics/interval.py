@@ -127,8 +127,7 @@ def of_ratios(
     left = outside_signed(n, level) if len(ratios) >= PAIRS else None
     low, high = (None, None) if left is None else _ends(means, left, n * (n + 1) // 2)
     count = (len(ratios),)
-    middle = float(means[len(means) // 2] + means[(len(means) - 1) // 2]) / 2
-    return Interval(middle, low, high, kind, count, worth, pairs_for(level))
+    return Interval(_middle(means), low, high, kind, count, worth, pairs_for(level))
 
 
 def pairs_for(level: float) -> int:
@@ -153,8 +152,8 @@ def of_two(
     n, m = (int(of + _ROUNDING) for of in worths)
     left = outside_two(n, m, LEVEL) if min(len(a), len(b)) >= fewest else None
     low, high = (None, None) if left is None else _ends(ratios, left, n * m)
-    counts, middle = (len(a), len(b)), float(np.median(ratios))
-    return Interval(middle, low, high, "sessions", counts, min(worths), fewest)
+    counts = len(a), len(b)
+    return Interval(_middle(ratios), low, high, "sessions", counts, min(worths), fewest)
 
 
 def worth_of(values: Floats, *, in_turn: bool = False) -> float:
@@ -203,6 +202,11 @@ def _ends(ordered: Floats, left: int, worth: int) -> tuple[float, float]:
     n = len(ordered)
     place = math.floor((left + 1) / (worth + 1) * (n + 1) - 1 + _ROUNDING)
     return float(ordered[place]), float(ordered[n - 1 - place])
+
+
+def _middle(ordered: Floats) -> float:
+    """Their median; NumPy's does not know that they are in order."""
+    return float(ordered[len(ordered) // 2] + ordered[(len(ordered) - 1) // 2]) / 2
 
 
 def _thin(values: Floats) -> Floats:

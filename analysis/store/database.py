@@ -174,10 +174,13 @@ def _columns(db: Connection, source: str) -> str:
     )
 
 
+def _usable(store: Path, paths: Iterable[Path], db: Connection) -> list[Path]:
+    return [path for path in paths if not problem(store, path, db)]
+
+
 def in_month(store: Path, month: Path, session: str, db: Connection) -> list[tuple[Any, ...]]:
     """The rows of a session in a month's file. `month`: the folder of the sessions' own files."""
-    places = months.place(store, month).glob("*.parquet")
-    old = [path for path in places if not problem(store, path, db)]
+    old = _usable(store, months.place(store, month).glob("*.parquet"), db)
     if not old:
         return []
     source = _source(store, old)
@@ -193,9 +196,11 @@ def missing(store: Path, sessions: Iterable[str]) -> set[str]:
     if not lacking or not places:
         return lacking
     with duckdb.connect(config=CONFIG) as db:
-        old = [path for path in places if not problem(store, path, db)]
-        sql = f"FROM {months.reading(old)} SELECT DISTINCT session WHERE list_contains(?, session)"
-        found = db.execute(sql, [sorted(lacking)]).fetchall() if old else []
+        old = _usable(store, places, db)
+        if not old:
+            return lacking
+        sql = f"SELECT DISTINCT session FROM {months.reading(old)} WHERE list_contains(?, session)"
+        found = db.execute(sql, [sorted(lacking)]).fetchall()
     return lacking - {str(row[0]) for row in found}
 
 
