@@ -33,7 +33,7 @@ hypothesis.settings.load_profile("repeatable")
 CCACHE = {
     "CMAKE_C_COMPILER_LAUNCHER": "ccache",
     "CCACHE_DIR": str(ROOT / ".local" / "ccache"),
-    "CCACHE_BASEDIR": "/",
+    "CCACHE_BASEDIR": str(ROOT),
     "CCACHE_NOHASHDIR": "1",
 }
 

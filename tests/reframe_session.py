@@ -74,6 +74,7 @@ def reframe(
             for key, value in (environment or os.environ).items()
             if not key.startswith("RFM_")
         },
+        "CCACHE_BASEDIR": str(root),
         "IOGAUGE_OUTPUT": str(output),
         "IOGAUGE_DISK": str(output / "disk"),
     }

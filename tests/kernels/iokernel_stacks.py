@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import jsonschema
 import run_figures
@@ -176,8 +177,9 @@ def missing(stack: Stack) -> str | None:
 
 
 def build(stack: Stack, folder: Path, *more: str, source: Path = KERNELS) -> Stack:
-    """Builds what changed."""
-    kernels.build(stack.name, folder, kernels.STRICT, *more, source=source)
+    """Builds what changed. Of a copied checkout, ccache has what the checkout's build compiled."""
+    with patch.dict(os.environ, CCACHE_BASEDIR=str(source.parent)):
+        kernels.build(stack.name, folder, kernels.STRICT, *more, source=source)
     stack.build = folder
     return stack
 

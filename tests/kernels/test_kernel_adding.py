@@ -37,7 +37,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Stack:
         with (kernels / table).open("a") as file:
             file.write(line)
     off = [f"-DIOKERNEL_{name}=OFF" for name in ("HDF5", "PNETCDF", "CGNS", "RECORDER")]
-    return build(stack, kernels.parent / "build", *off, source=kernels)
+    return build(stack, kernels.parent / ".local" / "build" / "grown", *off, source=kernels)
 
 
 @pytest.mark.slow

@@ -58,7 +58,7 @@ def own():
         [],
         command="mpiexec.openmpi",
         launcher=["--oversubscribe", "--bind-to none", *as_root],
-        cmake={"mpi": ["-DCMAKE_C_COMPILER=mpicc.openmpi"]},
+        cmake={"mpi": ["-DCMAKE_C_COMPILER=mpicc.openmpi", "-DIOKERNEL_WERROR=ON"]},
     )
 """
 
