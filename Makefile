@@ -26,7 +26,7 @@ READERS := .local/venv-readers
 # With twice as many, waiting processes that yield take a quarter more CPU time.
 JOBS := $(shell nproc)
 # Python compiles a module once.
-CACHED = env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(CURDIR)/.local/pycache
+CACHED = env -u PYTHONDONTWRITEBYTECODE
 CTEST = $(CACHED) ctest -j $(JOBS) --output-on-failure --no-tests=error --test-dir
 # What a compiler made is kept for the builds of pytest, which have the same (tests/conftest.py).
 CCACHE = $(if $(shell command -v ccache),CMAKE_C_COMPILER_LAUNCHER=ccache CCACHE_DIR=$(CURDIR)/.local/ccache \

@@ -270,8 +270,20 @@ set_up_python() {
     mv -- "$stamp.new" "$stamp"
 }
 
+# Libraries and, while they are built, Python: in a process group, which ends with this process.
+set_up_both() {
+    set -m
+    set_up_python "$1" &
+    set +m
+    beside=$!
+    trap 'kill -- "-$beside" 2>/dev/null || :' EXIT
+    set_up_stack
+    wait "$beside"
+    trap - EXIT
+}
+
 main() {
-    local argument level=run system=yes groups=(build common openmpi mpich) more=()
+    local argument level=run system=yes build=no groups=(build common openmpi mpich) more=()
     for argument in "$@"; do
         case $argument in
             --test) level='test' ;;
@@ -293,12 +305,15 @@ main() {
     if [[ $system == yes ]] && ! command -v dpkg-query >/dev/null; then
         check_programs
     elif [[ $system == yes ]]; then
-        stacks_in_place || groups+=(source-build)
+        stacks_in_place || build=yes groups+=(source-build)
         [[ $level == run ]] || groups+=(test slurm)
         set_up_system "${groups[@]}" "${more[@]}"
-        set_up_stack
     fi
-    set_up_python "$level"
+    if [[ $build == yes ]]; then
+        set_up_both "$level"
+    else
+        set_up_python "$level"
+    fi
     install -m 755 -- "$here/iogauge" "$venv/bin/iogauge"
     # Not again before each target of `make test`.
     ((${MAKELEVEL:-0} > 1)) || say "set-up: ready; start with: $venv/bin/iogauge help"

@@ -94,8 +94,9 @@ def ctest_file(options: argparse.Namespace, listing: dict[str, Any]) -> str:
     for pattern, method, more in asked:
         last = "refused" if "--refused" in more else "".join(more[1:])
         name = ".".join(word for word in (pattern, method, last) if word)
-        command = [sys.executable, "-m", RUNNER, "--program", options.program, "--pattern", pattern]
-        command += ["--method", method, *more]
+        # -S: the standard library is enough, without what this Python has installed.
+        command = [sys.executable, "-S", "-m", RUNNER, "--program", options.program]
+        command += ["--pattern", pattern, "--method", method, *more]
         if any(m["name"] == last and m["compresses"] for m in listing["modes"]):
             command += ["--compresses"]
         if method in queued and last != "refused":

@@ -107,12 +107,15 @@ def test_the_scripts_are_as_the_table_says(
 
 @pytest.mark.slow
 def test_every_script_of_a_pbs_would_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All tests at all scales, up to 16,384 processes. For Slurm: test_slurm_scripts.py."""
+    """All tests at all scales, up to 16,384 processes: S3d by each call, others by two. By each call
+    for Slurm: test_slurm_scripts.py."""
     monkeypatch.setenv("IOGAUGE_NODES", "1024")
-    options = ("-S", "exclusive_access=yes")
+    some = "^(?!.*call=)|^S3d%|call=(posix|mpiio:collective)(%| |$)"
+    options = ("-S", "exclusive_access=yes", "-n", some)
     session = experiment_scripts.all_tests("pbs_lustre", tmp_path, *options)
     assert experiment_scripts.wrong_in(session, "pbs_lustre") == []
-    assert len(session.scripts()) > 500
+    scripts = [script.read_text() for script in session.scripts()]
+    assert len(scripts) > 500 and any(" -np 16384 " in script for script in scripts)
 
 
 @pytest.mark.slow
