@@ -272,13 +272,12 @@ set_up_python() {
 
 # Libraries and, while they are built, Python: in a process group, which ends with this process.
 set_up_both() {
+    trap '[[ -z ${!-} ]] || kill -- "-$!" 2>/dev/null || :' EXIT
     set -m
     set_up_python "$1" &
     set +m
-    beside=$!
-    trap 'kill -- "-$beside" 2>/dev/null || :' EXIT
     set_up_stack
-    wait "$beside"
+    wait "$!"
     trap - EXIT
 }
 

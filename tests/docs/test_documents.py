@@ -107,8 +107,8 @@ def test_the_scripts_are_as_the_table_says(
 
 @pytest.mark.slow
 def test_every_script_of_a_pbs_would_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All tests at all scales, up to 16,384 processes: S3d by each call, others by two. By each call
-    for Slurm: test_slurm_scripts.py."""
+    """All tests at all scales, up to 16,384 processes: S3d by each call, others by two; for Slurm
+    by each: test_slurm_scripts.py."""
     monkeypatch.setenv("IOGAUGE_NODES", "1024")
     some = "^(?!.*call=)|^S3d%|call=(posix|mpiio:collective)(%| |$)"
     options = ("-S", "exclusive_access=yes", "-n", some)

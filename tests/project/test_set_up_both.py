@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Set-up installs Python while it builds the libraries: how it ends when one of the two fails, or
+when Ctrl-C ends it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SET_UP = Path(__file__).parents[2] / "environments" / "debian" / "setup.sh"
+LONG = "echo started >pipe; sleep 1000 & wait"
+
+
+def start(folder: Path, python: str, stack: str) -> subprocess.Popen[str]:
+    """The function with two bodies of its parts, in a session whose processes hold stdout."""
+    copy = folder / "environments" / "debian"
+    copy.mkdir(parents=True)
+    (copy / "common.sh").write_text(SET_UP.with_name("common.sh").read_text())
+    functions = SET_UP.read_text().removesuffix('main "$@"\n')
+    assert functions != SET_UP.read_text()
+    parts = f"set_up_python() {{\n{python}\n}}\nset_up_stack() {{\n{stack}\n}}\nset_up_both test\n"
+    script = copy / "setup.sh"
+    script.write_text(f"{functions}{parts}echo ready\n")
+    os.mkfifo(folder / "pipe")
+    return subprocess.Popen(
+        ["bash", script], cwd=folder, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("python", "stack", "status"),
+    [
+        (":", ":", 0),
+        ("exit 1", ":", 1),
+        ("false", ":", 1),
+        (":", "exit 3", 3),
+        (LONG, "read -r <pipe; exit 3", 3),
+    ],
+)
+def test_the_status_is_that_of_what_failed(
+    python: str, stack: str, status: int, tmp_path: Path
+) -> None:
+    process = start(tmp_path, python, stack)
+    said, _ = process.communicate(timeout=60)  # to the end of the last process
+    assert (process.returncode, said) == (status, "" if status else "ready\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_ends_set_up_ends_both(number: signal.Signals, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "both")
+    stack = "bash -c 'read -r <pipe; echo started >both; exec sleep 1000'"
+    process = start(tmp_path, LONG, stack)
+    assert (tmp_path / "both").read_text() == "started\n"
+    os.killpg(process.pid, number)
+    assert process.communicate(timeout=60)[0] == ""
+    assert process.returncode == -number
