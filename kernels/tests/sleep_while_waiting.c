@@ -1,12 +1,44 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Only in the tests' build: a process of MPICH that waits polls UCX without a pause, and so keeps a core
- * from the process that it waits for. Here it sleeps after some polls: a run of more processes than cores
- * takes a tenth of the processor time. */
+/* Only in the tests' build. A process of MPI that waits polls without a pause, and so keeps a core from the
+ * process that it waits for, or from another test if that one hangs. Here it sleeps after some polls, longer
+ * the longer it has waited: with MPICH, which does not even yield, a run of more processes than cores takes
+ * a tenth of the processor time. */
 #include <dlfcn.h>
+#include <mpi.h>
 #include <time.h>
 
-enum { POLLS = 100, SLEEP_NS = 20000 };
+enum { POLLS = 200, SLEEP_NS = 20000, MOST_NS = 1000000 };
 
+static int sleep_a_little(unsigned idle_polls) {
+    unsigned long ns = SLEEP_NS * (1 + (idle_polls - POLLS) / 16ul);
+    return nanosleep(&(struct timespec){.tv_nsec = ns < MOST_NS ? (long)ns : MOST_NS}, NULL);
+}
+
+#ifdef OPEN_MPI
+typedef int progress_fn(void); /* of Open MPI 4: void */
+int opal_progress(void);
+int sched_yield(void);
+
+static _Thread_local unsigned idle;
+static _Thread_local int yielded;
+
+/* Open MPI yields at the end of a poll without an event. */
+int sched_yield(void) {
+    static int (*of_libc)(void);
+    if (!of_libc) *(void **)&of_libc = dlsym(RTLD_NEXT, "sched_yield");
+    yielded = 1;
+    return ++idle > POLLS ? sleep_a_little(idle) : of_libc();
+}
+
+int opal_progress(void) {
+    static progress_fn *of_opal;
+    if (!of_opal) *(void **)&of_opal = dlsym(RTLD_NEXT, "opal_progress");
+    yielded = 0;
+    int events = of_opal();
+    if (!yielded) idle = 0;
+    return events;
+}
+#else
 typedef unsigned progress_fn(void *worker);
 unsigned ucp_worker_progress(void *worker);
 
@@ -17,6 +49,7 @@ unsigned ucp_worker_progress(void *worker) {
     if (!of_ucx) *(void **)&of_ucx = dlsym(RTLD_NEXT, "ucp_worker_progress");
     unsigned events = of_ucx(worker);
     idle = events ? 0 : idle + 1;
-    if (idle > POLLS) nanosleep(&(struct timespec){.tv_nsec = SLEEP_NS}, NULL);
+    if (idle > POLLS) sleep_a_little(idle);
     return events;
 }
+#endif
