@@ -26,8 +26,9 @@ def start(folder: Path, python: str, stack: str) -> subprocess.Popen[str]:
     script = copy / "setup.sh"
     script.write_text(f"{functions}{parts}echo ready\n")
     os.mkfifo(folder / "pipe")
+    command = ["env", "--default-signal=INT", "bash", script]  # in CI it may be ignored
     return subprocess.Popen(
-        ["bash", script], cwd=folder, stdout=subprocess.PIPE, text=True, start_new_session=True
+        command, cwd=folder, stdout=subprocess.PIPE, text=True, start_new_session=True
     )
 
 
