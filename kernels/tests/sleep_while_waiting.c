@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Only in the tests' build. A process of MPI that waits polls without a pause, and so keeps a core from the
- * process that it waits for, or from another test if that one hangs. Here it sleeps after some polls, longer
- * the longer it has waited: with MPICH, which does not even yield, a run of more processes than cores takes
- * a tenth of the processor time. */
+ * process that it waits for, or from another test if that one hangs. Here it sleeps after some polls: with
+ * MPICH, which does not even yield, a run of more processes than cores takes a tenth of the CPU time. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <time.h>
 
+#ifdef OPEN_MPI
 enum { POLLS = 200, SLEEP_NS = 20000, MOST_NS = 1000000 };
 
-static int sleep_a_little(unsigned idle_polls) {
-    unsigned long ns = SLEEP_NS * (1 + (idle_polls - POLLS) / 16ul);
-    return nanosleep(&(struct timespec){.tv_nsec = ns < MOST_NS ? (long)ns : MOST_NS}, NULL);
-}
-
-#ifdef OPEN_MPI
 typedef int progress_fn(void); /* of Open MPI 4: void */
 int opal_progress(void);
 int sched_yield(void);
@@ -22,12 +16,14 @@ int sched_yield(void);
 static _Thread_local unsigned idle;
 static _Thread_local int yielded;
 
-/* Open MPI yields at the end of a poll without an event. */
+/* Open MPI yields at the end of a poll without an event. The longer it has waited, the longer it sleeps. */
 int sched_yield(void) {
     static int (*of_libc)(void);
     if (!of_libc) *(void **)&of_libc = dlsym(RTLD_NEXT, "sched_yield");
     yielded = 1;
-    return ++idle > POLLS ? sleep_a_little(idle) : of_libc();
+    if (++idle <= POLLS) return of_libc();
+    unsigned long ns = SLEEP_NS * (1 + (idle - POLLS) / 16ul);
+    return nanosleep(&(struct timespec){.tv_nsec = ns < MOST_NS ? (long)ns : MOST_NS}, NULL);
 }
 
 int opal_progress(void) {
@@ -39,17 +35,19 @@ int opal_progress(void) {
     return events;
 }
 #else
+enum { POLLS = 100, SLEEP_NS = 20000 };
+
 typedef unsigned progress_fn(void *worker);
 unsigned ucp_worker_progress(void *worker);
 
-/* Returns the number of events, as UCX does. */
+/* Returns the number of events, as UCX does. MPICH polls where it does not wait, too: each sleep is short. */
 unsigned ucp_worker_progress(void *worker) {
     static _Thread_local progress_fn *of_ucx;
     static _Thread_local unsigned idle;
     if (!of_ucx) *(void **)&of_ucx = dlsym(RTLD_NEXT, "ucp_worker_progress");
     unsigned events = of_ucx(worker);
     idle = events ? 0 : idle + 1;
-    if (idle > POLLS) sleep_a_little(idle);
+    if (idle > POLLS) nanosleep(&(struct timespec){.tv_nsec = SLEEP_NS}, NULL);
     return events;
 }
 #endif
