@@ -26,7 +26,7 @@ def start(folder: Path, python: str, stack: str) -> subprocess.Popen[str]:
     script = copy / "setup.sh"
     script.write_text(f"{functions}{parts}echo ready\n")
     os.mkfifo(folder / "pipe")
-    command = ["env", "--default-signal=INT", "bash", script]  # in CI it may be ignored
+    command = ["env", "--default-signal=INT", "bash", str(script)]  # in CI it may be ignored
     return subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, text=True, start_new_session=True
     )
