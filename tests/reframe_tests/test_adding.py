@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from iogauge.measure.kernels import STRICT
 from tests.reframe_session import ROOT, Session, reframe
 
 ADDED = Path(__file__).parents[1] / "added"
@@ -42,7 +43,7 @@ class Rows(IoBenchmark):
         return 8 * SCALES[self.scale] * self.clients * self.dumps
 """
 
-STACK = """\
+STACK = f"""\
 # SPDX-License-Identifier: BSD-3-Clause
 import os
 
@@ -58,7 +59,7 @@ def own():
         [],
         command="mpiexec.openmpi",
         launcher=["--oversubscribe", "--bind-to none", *as_root],
-        cmake={"mpi": ["-DCMAKE_C_COMPILER=mpicc.openmpi", "-DIOKERNEL_WERROR=ON"]},
+        cmake={{"mpi": ["-DCMAKE_C_COMPILER=mpicc.openmpi", {STRICT!r}]}},
     )
 """
 
