@@ -23,8 +23,8 @@ def session_folder() -> tempfile.TemporaryDirectory[str]:
 
 def settings(folder: str) -> dict[str, str]:
     """Waiting processes yield. A launcher whose process failed ends at once, not after 1 to 2 s.
-    The rest spares a job on one host the search for devices and networks: one of 4 processes of
-    Open MPI that does nothing takes 45 % of the CPU time, one of 2 of MPICH 70 %.
+    The rest spares a job on one host the search for devices and networks, and components that it
+    would load and not use.
     With other interfaces than `lo`, Open MPI 5 warns of pairs that it cannot reach."""
     return {
         "OMPI_MCA_orte_tmpdir_base": folder,
@@ -34,5 +34,11 @@ def settings(folder: str) -> dict[str, str]:
         "HWLOC_COMPONENTS": "-linuxio,linux,stop",
         "HWLOC_PLUGINS_PATH": folder,  # has none: X11 and OpenCL are not loaded
         "OMPI_MCA_pml": "ob1",
+        "OMPI_MCA_coll": "^adapt,han,monitoring,sm,sync",
+        "OMPI_MCA_osc": "^monitoring,pt2pt,ucx",
+        "OMPI_MCA_pmix": "^flux,isolated",
+        "OMPI_MCA_reachable": "^netlink",
+        "OMPI_MCA_shmem": "^posix,sysv",
+        "UCX_TLS": "self,posix",  # of MPICH
         "OMPI_MCA_btl_tcp_if_include": "lo",
     }

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The tests' program loads tests/curl_stub.c under each name and version by which Debian's libraries ask for libcurl.
+if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  return()
+endif()
+set(names curl curl-gnutls)
+set(versions CURL_OPENSSL_4 CURL_GNUTLS_3)
+foreach(name version IN ZIP_LISTS names versions)
+  set(map ${CMAKE_CURRENT_BINARY_DIR}/${name}.map)
+  file(CONFIGURE OUTPUT ${map} CONTENT "${version} { global: curl_*; };\n")
+  add_library(stub_of_${name} SHARED tests/curl_stub.c)
+  set_target_properties(stub_of_${name} PROPERTIES OUTPUT_NAME ${name} VERSION 4 SOVERSION 4)
+  target_link_options(stub_of_${name} PRIVATE -Wl,--version-script=${map})
+  target_link_libraries(iokernel PRIVATE -Wl,--no-as-needed stub_of_${name})
+endforeach()
