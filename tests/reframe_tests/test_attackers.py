@@ -48,15 +48,13 @@ def marks(lie: Lie) -> list[pytest.MarkDecorator]:
 
 
 def stacks(name: str, lie: Lie) -> tuple[str, ...]:
-    """What concerns MPI is told by all that have the method and the test, another lie by one of
-    them, as its name has it."""
+    """One that has the method and the test: which, depends on the lie's name alone."""
     if STACK:
         return (STACK,)
     features = {one: environ(one)["features"] for one in STACKS}
     needs = {lie.call.partition(":")[0], lie.test.lower()} & {*itertools.chain(*features.values())}
     able = tuple(one for one in STACKS if needs <= {*features[one]})
-    one = zlib.crc32(name.encode()) % len(able)
-    return (able[one],) if lie.call.startswith("posix") else able
+    return (able[zlib.crc32(name.encode()) % len(able)],)
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,9 @@ site_configuration = {{
 }}
 """
 
+SWEEPS = "(RamsesShared|RamsesSizes|StrongScaling|WeakScaling|StripeSweep)%.*call="
+TWO_CALLS = "call=(posix|mpiio:collective)(%| |$)"
+
 pytestmark = [
     pytest.mark.first,
     pytest.mark.slow,
@@ -108,15 +111,15 @@ def start(
 
 
 def test_slurm_would_start_each_shared_request_of_all_tests(start: Callable[..., Session]) -> None:
-    """script_judge.py judges each script, too."""
-    session = start("-S", "exclusive_access=no")
+    """script_judge.py judges each script, too. Sweeps by two calls, other tests by each."""
+    session = start("-S", "exclusive_access=no", "-n", f"^(?!{SWEEPS})|{TWO_CALLS}")
     assert len(session.scripts()) > 500
     assert experiment_scripts.wrong_in(session, SYSTEM) == []
 
 
 def test_slurm_would_start_exclusive_requests(start: Callable[..., Session]) -> None:
     """They ask for the same as shared ones but memory: two tests have all numbers of processes."""
-    session = start("-S", "exclusive_access=yes", "-n", "StrongScaling|WeakScaling")
+    session = start("-S", "exclusive_access=yes", "-n", f"(Strong|Weak)Scaling.*{TWO_CALLS}")
     assert len(session.scripts()) > 50
 
 
