@@ -7,12 +7,14 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 SET_UP = Path(__file__).parents[2] / "environments" / "debian" / "setup.sh"
-LONG = "echo started >pipe; sleep 1000 & wait"
+# Bash may lose a signal between fork and exec of a child.
+LONG = "sleep 1000 & until [[ $(</proc/$!/comm) == sleep ]]; do :; done; echo started >pipe; wait"
 
 
 def start(folder: Path, python: str, stack: str) -> subprocess.Popen[str]:
@@ -53,9 +55,10 @@ def test_the_status_is_that_of_what_failed(
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_what_ends_set_up_ends_both(number: signal.Signals, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "both")
-    stack = "bash -c 'read -r <pipe; echo started >both; exec sleep 1000'"
-    process = start(tmp_path, LONG, stack)
-    assert (tmp_path / "both").read_text() == "started\n"
+    process = start(tmp_path, LONG, "bash -c 'read -r <pipe; echo $$ >both; exec sleep 1000'")
+    child = int((tmp_path / "both").read_text())
+    while Path(f"/proc/{child}/comm").read_text() != "sleep\n":
+        time.sleep(0.01)
     os.killpg(process.pid, number)
     assert process.communicate(timeout=60)[0] == ""
     assert process.returncode == -number
