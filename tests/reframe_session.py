@@ -21,6 +21,9 @@ ROOT = Path(__file__).parents[1]
 LOCAL = ROOT / "site_configs" / "local.py"
 REFRAME = str(Path(sys.executable).parent / "reframe")
 
+# A job's command that waits: no other process of tests has the same words.
+SLEEP = f"sleep 300.{os.getpid()}"
+
 
 @dataclass(frozen=True)
 class Session:
@@ -104,6 +107,16 @@ def reframe_of(process: int) -> int:
             with suppress(OSError):  # it has just ended
                 if b"/reframe\0" in Path(f"/proc/{child}/cmdline").read_bytes():
                     return int(child)
+
+
+def is_asleep() -> bool:
+    """Has SLEEP begun? Bash loses a signal that comes between its fork and exec."""
+    for process in os.listdir("/proc"):
+        with suppress(OSError):  # it is none, or has just ended
+            words = Path("/proc", process, "cmdline").read_bytes()
+            if words == SLEEP.replace(" ", "\0").encode() + b"\0":
+                return True
+    return False
 
 
 def untraced_kernel(folder: Path) -> Path:

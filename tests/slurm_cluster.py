@@ -268,9 +268,10 @@ class Cluster:
         return True
 
     def nodes_are_idle(self) -> bool:
-        return self.run("sinfo", "-h", "-N", "-p", "batch", "-o", "%T").split() == ["idle"] * len(
-            NODES
-        )
+        with suppress(ClusterProblem):  # on a busy machine slurmctld may answer too late
+            states = self.run("sinfo", "-h", "-N", "-p", "batch", "-o", "%T").split()
+            return states == ["idle"] * len(NODES)
+        return False
 
     def wait_for(self, what: str, is_ready: Callable[[], bool]) -> None:
         end = time.monotonic() + PATIENCE

@@ -21,7 +21,15 @@ import pytest
 from iogauge.measure.kernels import build_for_tests
 from tests import slurm_site
 from tests.ctest import mpi_end
-from tests.reframe_session import ROOT, Session, changed_site, reframe, untraced_kernel
+from tests.reframe_session import (
+    ROOT,
+    SLEEP,
+    Session,
+    changed_site,
+    is_asleep,
+    reframe,
+    untraced_kernel,
+)
 from tests.selftest import injector
 from tests.slurm_cluster import PATIENCE, Cluster, lacking
 from tests.slurm_guard import members
@@ -226,11 +234,11 @@ def test_a_path_that_is_not_on_the_node_is_named_with_its_key(
 
 
 def test_a_cancelled_job_says_so_and_cleans_up(cluster: Cluster, tmp_path: Path) -> None:
-    slow = ("-p", "mpich", "-S", "S3d.prerun_cmds=sleep 300", "-J", "comment=cancelled-by-test")
+    slow = ("-p", "mpich", "-S", f"S3d.prerun_cmds={SLEEP}", "-J", "comment=cancelled-by-test")
     with ThreadPoolExecutor(1) as pool:
         session = pool.submit(run, cluster, tmp_path, *slow)
         job = running_job(cluster, "cancelled-by-test", session)
-        while not (tmp_path / "disk").is_dir() or not any((tmp_path / "disk").iterdir()):
+        while not is_asleep():
             assert not session.done(), session.result().text
             time.sleep(0.1)
         cluster.run("scancel", job)

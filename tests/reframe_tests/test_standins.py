@@ -16,7 +16,15 @@ from pathlib import Path
 import pytest
 
 from tests import batch_standin
-from tests.reframe_session import ROOT, Session, reframe, reframe_of, untraced_kernel
+from tests.reframe_session import (
+    ROOT,
+    SLEEP,
+    Session,
+    is_asleep,
+    reframe,
+    reframe_of,
+    untraced_kernel,
+)
 
 KINDS = tuple(batch_standin.COMMANDS)
 ONLY = ("-t", "smoke", "-n", "S3d.*call=mpiio:collective")
@@ -86,11 +94,10 @@ def test_a_job_that_fails_is_quoted(kind: str, kernel: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_cancelled_job_says_so_and_cleans_up(kind: str, kernel: Path, tmp_path: Path) -> None:
     """Cancelled by the system's own command, from outside, while it runs."""
-    slow = ("-S", "S3d.prerun_cmds=sleep 300")
+    disk = tmp_path / "disk"
     with ThreadPoolExecutor(1) as pool:
-        session = pool.submit(run, kind, kernel, tmp_path, *slow)
-        disk = tmp_path / "disk"
-        while not (disk.exists() and list(disk.glob("iogauge.*"))):
+        session = pool.submit(run, kind, kernel, tmp_path, "-S", f"S3d.prerun_cmds={SLEEP}")
+        while not is_asleep():
             assert not session.done(), session.result().text
             time.sleep(0.1)
         name = batch_standin.COMMANDS[kind][2]
@@ -238,7 +245,7 @@ def test_a_killed_session_cancels_its_job_or_the_next_one_names_it(
         "-S",
         f"kernel_path={kernel}",
         "-S",
-        "S3d.prerun_cmds=sleep 300",
+        f"S3d.prerun_cmds={SLEEP}",
     ]
     places = {"IOGAUGE_OUTPUT": str(tmp_path), "IOGAUGE_DISK": str(disk), "IOGAUGE_NO_LOCK": "1"}
     with subprocess.Popen(
@@ -247,7 +254,7 @@ def test_a_killed_session_cancels_its_job_or_the_next_one_names_it(
         env={**environment(tmp_path, kind), **places}, stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
     ) as session:  # fmt: skip
-        while not (disk.exists() and list(disk.glob("iogauge.*/.iogauge-run"))):
+        while not is_asleep():
             assert session.poll() is None
             time.sleep(0.1)
         if number == signal.SIGKILL:
