@@ -246,7 +246,7 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
             raise SanityError(f"{self.program}: {problem}; {self.how_to_build_again()}")
         listing = json_file.read(stage / "list.json")
         lacking = missing_methods(listing, stacks.promised(environ))
-        lacking += missing_modes(listing, stacks.promised_modes(environ))
+        lacking += missing_modes(listing, stacks.promised(environ, modes=True))
         if lacking:
             what = ", ".join(lacking)
             raise SanityError(f"{self.program} lacks what {environ.name} promises: {what}")

@@ -80,18 +80,11 @@ def _is_there(what: str) -> bool:
     return path.exists() if path.is_absolute() else shutil.which(what) is not None
 
 
-def promised(environ: Any) -> list[str]:
-    """The methods that `environ` has a library for and whose needs this machine meets."""
-    return _there(environ, {call.method for call in CALLS})
-
-
-def promised_modes(environ: Any) -> list[str]:
-    """Likewise the modes with their own feature, as METHOD-MODE (`cgns-multi`)."""
-    return _there(environ, {f"{call.method}-{call.mode}" for call in CALLS})
-
-
-def _there(environ: Any, features: set[str]) -> list[str]:
-    return [name for name in environ.features if name in features and not missing(environ, [name])]
+def promised(environ: Any, modes: bool = False) -> list[str]:
+    """The methods that `environ` has a library for and whose needs this machine meets; `modes`:
+    the modes with their own feature, as METHOD-MODE (`cgns-multi`)."""
+    named = {f"{call.method}-{call.mode}" if modes else call.method for call in CALLS}
+    return [name for name in environ.features if name in named and not missing(environ, [name])]
 
 
 def too_many(environ: Any, processes: int) -> str | None:
