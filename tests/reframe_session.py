@@ -111,9 +111,9 @@ def reframe_of(process: int) -> int:
 
 def is_asleep() -> bool:
     """Has SLEEP begun? Bash loses a signal that comes between its fork and exec."""
-    for process in os.listdir("/proc"):
+    for process in Path("/proc").iterdir():
         with suppress(OSError):  # it is none, or has just ended
-            words = Path("/proc", process, "cmdline").read_bytes()
+            words = (process / "cmdline").read_bytes()
             if words == SLEEP.replace(" ", "\0").encode() + b"\0":
                 return True
     return False
