@@ -21,6 +21,8 @@ from tests.docs import script_judge
 from tests.reframe_session import ROOT, Session, reframe
 
 Case = dict[str, Any]
+# Test names with one of two calls, where a dry run of each call would take a minute more.
+TWO_CALLS = "call=(posix|mpiio:collective)(%| |$)"
 IOR = re.compile(r"ior -b (\d+) -t \d+ -s (\d+)")
 # How many processes a script starts: a directive of its batch system, or its launcher's option.
 STARTS = re.compile(

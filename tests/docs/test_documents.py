@@ -110,7 +110,7 @@ def test_every_script_of_a_pbs_would_start(tmp_path: Path, monkeypatch: pytest.M
     """All tests at all scales, up to 16,384 processes: S3d by each call, others by two; for Slurm
     by each: test_slurm_scripts.py."""
     monkeypatch.setenv("IOGAUGE_NODES", "1024")
-    some = "^(?!.*call=)|^S3d%|call=(posix|mpiio:collective)(%| |$)"
+    some = f"^(?!.*call=)|^S3d%|{experiment_scripts.TWO_CALLS}"
     options = ("-S", "exclusive_access=yes", "-n", some)
     session = experiment_scripts.all_tests("pbs_lustre", tmp_path, *options)
     assert experiment_scripts.wrong_in(session, "pbs_lustre") == []

@@ -15,6 +15,7 @@ import pytest
 from iogauge.measure import sites
 from iogauge.measure.kernels import build_for_tests
 from tests.docs import experiment_scripts
+from tests.docs.experiment_scripts import TWO_CALLS
 from tests.reframe_session import ROOT, Session, reframe
 from tests.slurm_cluster import Cluster, ClusterProblem, lacking
 
@@ -47,7 +48,6 @@ site_configuration = {{
 """
 
 SWEEPS = "(RamsesShared|RamsesSizes|StrongScaling|WeakScaling|StripeSweep)%.*call="
-TWO_CALLS = "call=(posix|mpiio:collective)(%| |$)"
 
 pytestmark = [
     pytest.mark.first,

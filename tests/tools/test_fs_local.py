@@ -13,14 +13,13 @@ import pytest
 
 from iogauge.common.paths import ROOT
 
-MOUNTED = (sys.executable, "-m", "tests.mounted_fs")
-
 
 @pytest.mark.first
 @pytest.mark.slow
 def test_each_byte_is_right_on_local_file_systems(tmp_path: Path) -> None:
+    words = ["--local", "--tests", "quick", "--", "-p", "openmpi"]
     done = subprocess.run(
-        [*MOUNTED, "--local", "--tests", "quick", "--", "-p", "openmpi"],
+        [sys.executable, "-m", "tests.mounted_fs", *words],
         cwd=ROOT, env={**os.environ, "IOGAUGE_OUTPUT": str(tmp_path)}, capture_output=True,
         text=True, check=False,
     )  # fmt: skip
