@@ -127,12 +127,12 @@ class Ratio(NamedTuple):
 @dataclass
 class Found:
     """`seconds`: of PROGRAM, REPLAY, CHANGED and ADVISED, by turn. `traced`: by the trace, of the
-    traced run. `said`: what `iogauge replay` prints in the end."""
+    traced run. `notes`: what `iogauge replay` prints in the end."""
 
     case: Case
     exact: bool = False
     traced: float = 0.0
-    said: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     seconds: dict[str, list[float]] = field(default_factory=dict)
 
     def ratio(self, above: str, below: str) -> Ratio | None:
@@ -157,7 +157,7 @@ class Found:
 
     @property
     def warned(self) -> bool:
-        return any("the replay took" in line for line in self.said)
+        return any("the replay took" in line for line in self.notes)
 
     @property
     def wrong(self) -> str:
@@ -288,8 +288,8 @@ class Bench:
         answer = json.loads((out / "answer.json").read_text())
         found.exact = bool(answer["replay"]) and not answer["replay"]["wrong"] and answer["good"]
         found.traced = answer["program_seconds"][case.way]
-        found.said = [*answer["said"], *answer["replay"]["said"], *answer["answer"]]
-        return found, self.ways(case, out) if answer["ways"] or not case.method else {}
+        found.notes = [*answer["notes"], *answer["replay"]["notes"], *answer["answer"]]
+        return found, self.ways(case, out) if answer["alternatives"] or not case.method else {}
 
     def measure(self, case: Case, number: int) -> Found:
         found, ways = self.advised(case, number)

@@ -97,9 +97,9 @@ def download(source: str, archive: Archive, into: Path) -> str | None:
         return None
     for left in (part, part.with_name(f"{part.name}.FAILED")):
         left.unlink(missing_ok=True)
-    said = done.stdout + done.stderr
-    reason = re.search(r"404\s+Not Found|Hash Sum mismatch", said)
-    return reason[0] if reason else " ".join(said.split())[-200:]
+    output = done.stdout + done.stderr
+    reason = re.search(r"404\s+Not Found|Hash Sum mismatch", output)
+    return reason[0] if reason else " ".join(output.split())[-200:]
 
 
 def place(archive: Archive, folder: Path) -> Path:
@@ -125,8 +125,8 @@ def bring(archive: Archive, here: dict[str, Path], source: str | None, mirror: P
         return f"{archive.where} is not there, or its sha256 is not {archive.sha256}"
     if not source:
         return "this machine has no apt with an archive of Debian; give it: FROM=FOLDER"
-    said = download(source, archive, into)
-    return f"Debian's {archive.where}: {said}" if said else None
+    problem = download(source, archive, into)
+    return f"Debian's {archive.where}: {problem}" if problem else None
 
 
 def recipe(archive: Archive, mirror: Path) -> str:
@@ -175,15 +175,15 @@ def fill(folders: Sequence[Path], folder: Path = MIRROR) -> list[str]:
         key = row.package, row.version
         if key in found:
             continue
-        said = bring(row, here, source, folder / "archives")
-        if said:
-            why.setdefault(key, []).append(said)
+        problem = bring(row, here, source, folder / "archives")
+        if problem:
+            why.setdefault(key, []).append(problem)
         else:
             found[key] = row
             print(f"{row}: {place(row, folder / 'archives').relative_to(folder)}", flush=True)
     optional = {row.package for row in rows if row.optional}
     write(list(found.values()), folder, optional)
-    missing = {key: "; or ".join(said) for key, said in why.items() if key not in found}
+    missing = {key: "; or ".join(problem) for key, problem in why.items() if key not in found}
     for (package, version), reason in missing.items():
         if package in optional:
             print(f"left out, optional: {package} {version}: {reason}", flush=True)

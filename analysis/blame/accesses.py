@@ -58,7 +58,7 @@ Rows = NDArray[np.void]
 class Traced:
     """`accesses`: unordered; times in seconds on one clock. `events`: per process, by sequence,
     with files numbered as in `files` (-1: none); None if the trace has none. `hosts`: per process.
-    `unsure`: seconds by which two nodes' clocks may differ; None: unknown. `said`: what is missing
+    `unsure`: seconds by which two nodes' clocks may differ; None: unknown. `notes`: what is missing
     or inferred."""
 
     path: Path
@@ -68,7 +68,7 @@ class Traced:
     accesses: Rows
     events: list[Rows] | None
     unsure: float | None = 0.0
-    said: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     @property
     def processes(self) -> int:
@@ -90,10 +90,10 @@ def of_recorder(folder: Path) -> Traced:
     events: list[list[Rows]] = [[] for _ in range(processes)]
     if own and len(own) < found[0].processes:
         lost = sorted(set(range(found[0].processes)) - set(own))
-        traced.said.append(f"left out: processes without a trace: {', '.join(map(str, lost))}")
+        traced.notes.append(f"left out: processes without a trace: {', '.join(map(str, lost))}")
     for process in found:
         if not process.whole:
-            traced.said.append(f"process {process.rank} left an incomplete trace")
+            traced.notes.append(f"process {process.rank} left an incomplete trace")
         traced.hosts[process.rank] = process.host
         later = (process.start - began) / 1e9
         for record in process.records:
@@ -135,14 +135,14 @@ def _of_process(process: RawProcess, number: dict[str, int], later: float, trace
     found = []
     for record in process.records:
         layer = LAYERS.index(record.module)
-        for way in (READ, WRITE):
-            segments = np.frombuffer(record.segments[way], SEGMENT)
-            marks = np.frombuffer(record.marks[way], MARK)
+        for direction in (READ, WRITE):
+            segments = np.frombuffer(record.segments[direction], SEGMENT)
+            marks = np.frombuffer(record.marks[direction], MARK)
             if not len(segments):
                 continue
             rows = np.empty(len(segments), ACCESS)
             rows["file"], rows["process"] = number[record.path], process.rank
-            rows["layer"], rows["write"] = layer, way
+            rows["layer"], rows["write"] = layer, direction
             rows["call"] = np.append(calls, NOT_KNOWN)[np.minimum(marks["call"], len(calls))]
             rows["row"] = rows["sequence"] = marks["sequence"]
             rows["offset"], rows["length"] = segments["offset"], segments["length"]
@@ -154,8 +154,8 @@ def _of_process(process: RawProcess, number: dict[str, int], later: float, trace
                     f"of {record.path}"
                 )
             if layer == MPIIO:
-                rows, said = views.places(rows, marks["at"], process, record.id)
-                traced.said += [f"{text}: {record.path}" for text in said]
+                rows, notes = views.places(rows, marks["at"], process, record.id)
+                traced.notes += [f"{text}: {record.path}" for text in notes]
             found.append(rows)
     return np.concatenate([*found, np.empty(0, ACCESS)])
 
@@ -176,21 +176,21 @@ def of_log(path: Path) -> tuple[Traced, Phases]:
         np.concatenate(tables),
         None,
         unsure=None,
-        said=[text for text in below.said if not text.startswith((BELOW, DATA_SETS))],
+        notes=[text for text in below.notes if not text.startswith((BELOW, DATA_SETS))],
     )
-    traced.said += [
+    traced.notes += [
         f"only the POSIX calls are judged: {text.removeprefix(BELOW)}"
-        for text in above.said
+        for text in above.notes
         if text.startswith(BELOW)
     ]
     phases = find(below)
-    traced.said += phases.notes(GAP)
-    traced.said.append(
+    traced.notes += phases.notes(GAP)
+    traced.notes.append(
         "a log keeps no barrier, lock or sync: accesses of different phases are taken as ordered "
         "and accesses of one phase as not, from time alone"
     )
     if len(set(traced.hosts)) > 1:
-        traced.said.append("times of different hosts are from their own clocks, as logged")
+        traced.notes.append("times of different hosts are from their own clocks, as logged")
     else:
         traced.unsure = 0.0 if below.log.by_runtime is False else None
     return traced, phases

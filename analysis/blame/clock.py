@@ -17,7 +17,7 @@ def share(traced: Traced) -> None:
     count = min(len(some) for some in meets)
     if not count:
         traced.unsure = None
-        traced.said.append("no barrier of all processes: the nodes' clocks are not aligned")
+        traced.notes.append("no barrier of all processes: the nodes' clocks are not aligned")
         return
     start = np.array([some["start"][:count] for some in meets])
     end = np.array([some["end"][:count] for some in meets])
@@ -34,7 +34,7 @@ def share(traced: Traced) -> None:
             traced.accesses[name][mine] -= later
             for rank in np.flatnonzero(of == i):
                 traced.events[rank][name] -= later
-        traced.said.append(
+        traced.notes.append(
             f"the clock of {host} is {later:+.6f} s from the clock of {hosts[0]}, within "
             f"{width:.6f} s by {count} barriers of all processes"
         )

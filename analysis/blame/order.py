@@ -23,7 +23,7 @@ Numbers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 ORDERING = (raw.MEET, raw.SEND, raw.RECEIVE)
 BOTH = raw.SENT | raw.HEARD
-WAYS = {raw.MEET: BOTH, raw.SEND: raw.SENT, raw.RECEIVE: BOTH}  # a synchronous send waits for it
+SIDES = {raw.MEET: BOTH, raw.SEND: raw.SENT, raw.RECEIVE: BOTH}  # a synchronous send waits for it
 FLUSHES, LOCKS = (raw.OPEN, raw.CLOSE, raw.SYNC), (raw.LOCK_READ, raw.LOCK_WRITE, raw.UNLOCK)
 ANY = -1  # all that have a message's other half
 MOST_CLOCKS = 50_000_000  # limit of the vector clocks' table
@@ -153,11 +153,11 @@ def _waits_for_paths(all_: list[Rows]) -> None:
         for kind, of in ranks.items():
             for path in np.unique(events["b"][events["kind"] == kind]).tolist():
                 of[path].add(rank)
-    for (kind, way), other in zip(both.items(), reversed(both), strict=True):
+    for (kind, side), other in zip(both.items(), reversed(both), strict=True):
         for rank, events in enumerate(all_):
             paths = [path for path, of in ranks[other].items() if of - {rank}]
             these = (events["kind"] == kind) & np.isin(events["b"], paths)
-            events["kind"][these], events["a"][these] = raw.MESSAGE, way
+            events["kind"][these], events["a"][these] = raw.MESSAGE, side
 
 
 def _read_with_a_lock(order: Order, traced: Traced) -> None:
@@ -201,11 +201,11 @@ def _messages(order: Order, traced: Traced) -> None:
     order.sent, order.heard = np.full(len(rows), np.inf), np.full(len(rows), -np.inf)
     order.among = _groups(traced.events)[rows["process"]]
     for rank, events in enumerate(traced.events):
-        ways = np.zeros(len(events), np.int64)
-        for kind, way in WAYS.items():
-            ways[(events["kind"] == kind) & ((kind != raw.MEET) | (events["a"] != 0))] = way
-        ways = np.where(events["kind"] == raw.MESSAGE, events["a"], ways)
-        sent, heard = events[ways & raw.SENT > 0], events[ways & raw.HEARD > 0]
+        sides = np.zeros(len(events), np.int64)
+        for kind, side in SIDES.items():
+            sides[(events["kind"] == kind) & ((kind != raw.MEET) | (events["a"] != 0))] = side
+        sides = np.where(events["kind"] == raw.MESSAGE, events["a"], sides)
+        sent, heard = events[sides & raw.SENT > 0], events[sides & raw.HEARD > 0]
         mine = np.flatnonzero(rows["process"] == rank)
         for file in np.unique(rows["file"][mine]):
             of = mine[rows["file"][mine] == file]
@@ -288,7 +288,7 @@ class _Clocks:
 
     def __init__(self, traced: Traced) -> None:
         assert traced.events is not None
-        self.said = traced.said
+        self.notes = traced.notes
         self.calls: list[list[tuple[int, int, int]]] = []
         self.wanted: dict[tuple[int, int], list[tuple[int, ...]]] = {}  # by process and number
         self.unmatched: list[tuple[int, int]] = []
@@ -341,7 +341,7 @@ class _Clocks:
         if all(kind == raw.MEET and a == 0 for calls in self.calls for kind, a, _ in calls):
             return None
         if sum(len(calls) + 1 for calls in self.calls) * n > MOST_CLOCKS:
-            self.said.append("too many messages and barriers among subsets of the processes")
+            self.notes.append("too many messages and barriers among subsets of the processes")
             return None
         known = [np.zeros((len(calls) + 1, n), np.int32) for calls in self.calls]
         done, ready = [0] * n, set(range(n))

@@ -178,7 +178,7 @@ def of_library(blame: Blame) -> bool | None:
     below = blame.races.take(rows["layer"][blame.races.a] == POSIX)
     files = set(rows["file"][below.a].tolist())
     known = set(rows["file"][rows["layer"] == MPIIO].tolist())
-    left_out = any("left out" in text for text in blame.traced.said)
+    left_out = any("left out" in text for text in blame.traced.notes)
     return (bool(files) and files <= known and not left_out) or None
 
 

@@ -106,14 +106,14 @@ def check_places(folder: Path) -> None:
     for run in data["runs"]:
         for case in run["testcases"]:
             for key in ("outputdir", "stagedir"):
-                said = str(case.get(key) or "")
-                if said and not _FOLDER.fullmatch(said):
+                name = str(case.get(key) or "")
+                if name and not _FOLDER.fullmatch(name):
                     raise BadBundleError(
-                        f"{REPORT}: {key} {said!r:.100} is not a folder of a bundle"
+                        f"{REPORT}: {key} {name!r:.100} is not a folder of a bundle"
                     )
 
 
-def said(folder: Path) -> Any:
+def claimed(folder: Path) -> Any:
     """The verdicts that the bundle claims. Raises BadBundleError."""
     with reraised((json_file.Unreadable, ValueError), BadBundleError, f"{VERDICTS}: "):
         schemas.check(found := json_file.read(folder / VERDICTS, VERDICTS), SCHEMA)

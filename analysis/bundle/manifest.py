@@ -55,7 +55,7 @@ def problems(folder: Path, names: Sequence[str]) -> list[str]:
 def sign(folder: Path, key: Path) -> None:
     done = _keygen("sign", "-f", str(key), "-n", NAMESPACE, str(folder / MANIFEST))
     if done.returncode or not (folder / SIGNATURE).exists():
-        raise AnalysisError(f"{key}: cannot sign: {_said(done)}")
+        raise AnalysisError(f"{key}: cannot sign: {_output(done)}")
 
 
 def signer(folder: Path, allowed: Path) -> tuple[str, str]:
@@ -80,7 +80,7 @@ def signer(folder: Path, allowed: Path) -> tuple[str, str]:
         given=(folder / MANIFEST).read_bytes(),
     )
     if checked.returncode:
-        return "", f"the signature is not of this {MANIFEST}: {_said(checked)}"
+        return "", f"the signature is not of this {MANIFEST}: {_output(checked)}"
     return names[0], ""
 
 
@@ -101,6 +101,6 @@ def _keygen(action: str, *words: str, given: bytes = b"") -> subprocess.Complete
         ) from None
 
 
-def _said(done: subprocess.CompletedProcess[bytes]) -> str:
+def _output(done: subprocess.CompletedProcess[bytes]) -> str:
     lines = (done.stderr or done.stdout).decode(errors="replace").split("\n")
     return " ".join(line.strip() for line in lines if line.strip()) or f"status {done.returncode}"

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from ..session.model import DIRECTIONS, LATENCY, OPERATIONS
-from .result_file import Check, said
+from .result_file import Check, failures
 
 MIB = 2**20
 # The kernel writes all digits, but sums in another order.
@@ -22,8 +22,8 @@ Figure = Callable[[Json], "float | None"]
 
 
 def complaints(doc: Json) -> Iterator[str]:
-    yield from said(_of_samples(doc))
-    yield from said(_summary(doc))
+    yield from failures(_of_samples(doc))
+    yield from failures(_summary(doc))
 
 
 def _of_samples(doc: Json) -> Iterator[Check]:

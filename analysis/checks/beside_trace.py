@@ -11,7 +11,7 @@ from iogauge.common.mounts import IN_MEMORY
 
 from .arithmetic import RATE, READING, Json, clients
 from .calls_in_trace import CALLS, DIRECTIONS, OWN_CALLS, name
-from .result_file import Check, said
+from .result_file import Check, failures
 
 # One file of each process.
 PLANTED = "planted-*"  # repeat, bytes, planted, noticed
@@ -28,14 +28,14 @@ def against_the_recorder(doc: Json, folder: Path) -> Iterator[str]:
     if not shows:
         return
     if doc["verification"]["verdict"] == "verified":
-        yield from said(_planted(doc, folder))
-    yield from said(_flushes(doc, folder) if shows.writers else ())
-    yield from said(_operations(doc, folder))
-    yield from said(_processes(doc, folder))
-    yield from said(_machine(doc, folder))
+        yield from failures(_planted(doc, folder))
+    yield from failures(_flushes(doc, folder) if shows.writers else ())
+    yield from failures(_operations(doc, folder))
+    yield from failures(_processes(doc, folder))
+    yield from failures(_machine(doc, folder))
     if doc["asked"]["method"] in OWN_CALLS:
-        yield from said(_durations(doc, folder, "1" if shows.kind else "0"))
-    yield from said(_hints(doc, folder) if shows.kind else ())
+        yield from failures(_durations(doc, folder, "1" if shows.kind else "0"))
+    yield from failures(_hints(doc, folder) if shows.kind else ())
 
 
 def _planted(doc: Json, folder: Path) -> Iterator[Check]:
@@ -49,10 +49,7 @@ def _planted(doc: Json, folder: Path) -> Iterator[Check]:
         wanted = doc["payload"]["bytes"] * (2 if sample.get("direct") else 1)
         size = sum(one[0] for one in here)
         among = f"the {wanted} bytes read, but the verification looked at {size}"
-        yield (
-            size != wanted,
-            f"{place}: expected wrong bytes planted among {among}",
-        )
+        yield (size != wanted, f"{place}: expected wrong bytes planted among {among}")
         for _, planted, noticed in here:
             text = f"expected {planted} planted wrong bytes noticed, found {noticed}"
             yield noticed < planted, f"{place}: {text}"
@@ -125,31 +122,19 @@ def _processes(doc: Json, folder: Path) -> Iterator[Check]:
     """No process waited for another during the ceilings; and the memory of the largest."""
     found = storage(folder)
     messages = sum(one.messages for one in found)
-    yield (
-        messages,
-        f"ceilings, direct writing: expected no messages meanwhile, found {messages}",
-    )
+    yield (messages, f"ceilings, direct writing: expected no messages meanwhile, found {messages}")
     yield (
         any(one.slowed for one in found),
         "ceilings, direct writing: opened with O_DIRECT or O_DSYNC, and the run is not",
     )
-    yield (
-        any(one.full for one in found),
-        "a file had data before it was created",
-    )
+    yield (any(one.full for one in found), "a file had data before it was created")
     system, queues = doc["system"], [s.get("queue") or {} for s in doc["samples"]]
     most = max(doc["memory"]["peak_rss"], 0, *(one.get("peak_rss", 0) for one in queues))
     peak = max((one.peak for one in found), default=0)
-    yield (
-        peak > most,
-        f"memory.peak_rss is {most}, but a process had {peak} before the end",
-    )
+    yield (peak > most, f"memory.peak_rss is {most}, but a process had {peak} before the end")
     kind, own = system["filesystem"]["type"], "--own-dir" in " ".join(doc["asked"]["argv"])
     in_memory = any(one.in_memory for one in found) and kind not in IN_MEMORY and not own
-    yield (
-        in_memory,
-        f"the file system is said to be {kind}, but the files are in memory",
-    )
+    yield (in_memory, f"the file system is said to be {kind}, but the files are in memory")
 
 
 def _lines(folder: Path) -> Iterator[tuple[int, str, str, str, str]]:
@@ -179,10 +164,7 @@ def _hosts(system: Json, hosts: dict[int, str]) -> Iterator[Check]:
     names = Counter(hosts.values())
     other = {*names} != {*system["hosts"]} or len(system["hosts"]) != system["nodes"]
     listed = f"{system['hosts']}, system.nodes is {system['nodes']}"
-    yield (
-        other,
-        f"system.hosts is {listed}, but processes ran on {sorted(names)}",
-    )
+    yield (other, f"system.hosts is {listed}, but processes ran on {sorted(names)}")
     each, found = system["processes_per_node"], max(names.values())
     whole = len(hosts) == system["processes"] and len(names) == system["nodes"]
     yield (
@@ -192,15 +174,14 @@ def _hosts(system: Json, hosts: dict[int, str]) -> Iterator[Check]:
 
 
 def _slow_hosts(doc: Json, hosts: dict[int, str]) -> Iterator[Check]:
-    sides = ((way, sample[way]) for sample in doc["samples"] for way, _ in DIRECTIONS)
-    for way, side in () if doc["system"].get("io_processes") else sides:
+    sides = (
+        (direction, sample[direction]) for sample in doc["samples"] for direction, _ in DIRECTIONS
+    )
+    for direction, side in () if doc["system"].get("io_processes") else sides:
         slow = ((side or {}).get("latency") or {}).get("slowest") or {"process": -1, "host": ""}
         right, host = hosts.get(slow["process"], ""), slow["host"]
-        one = f"{way}: the slowest process {slow['process']}"
-        yield (
-            right and not right.startswith(host),
-            f"{one} ran on {right}, not on {host}",
-        )
+        one = f"{direction}: the slowest process {slow['process']}"
+        yield (right and not right.startswith(host), f"{one} ran on {right}, not on {host}")
 
 
 PARTS = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999, "max": 1.0}  # of the calls
@@ -212,17 +193,14 @@ def _durations(doc: Json, folder: Path, layer: str) -> Iterator[Check]:
     rows = (line.split() for path in folder.glob(DURATIONS) for line in path.open())
     for module, direction, least, calls in rows:
         found[module + direction].append((int(least), int(calls)))
-    for way, direction in enumerate(("read", "write")):
-        mine = found[f"{layer}{way}"]
+    for number, direction in enumerate(("read", "write")):
+        mine = found[f"{layer}{number}"]
         took = sum(1e-9 * least * calls for least, calls in mine)
         sides = [sample[direction] for sample in doc["samples"] if sample[direction]]
         most = sum(map(_most, filter(None, (side.get("latency") for side in sides))))
         slack = READING / 10 * sum(calls for _, calls in mine)
         text = f"calls took {took:.6g} s, by their percentiles {most:.6g} s at most"
-        yield (
-            most and took > most * (1 + RATE) + slack,
-            f"{direction}: {text}",
-        )
+        yield (most and took > most * (1 + RATE) + slack, f"{direction}: {text}")
 
 
 def _most(latency: Json) -> float:
@@ -257,16 +235,10 @@ def _used(doc: Json, opens: Opens) -> Iterator[Check]:
             f"hint {key}={value} is listed as used, but MPI did not list it for any file",
         )
     native = asked["mode"] == "external32" and not opens["view", "representation", asked["mode"]]
-    yield (
-        native,
-        "mode external32: expected file views in this representation, found none",
-    )
+    yield (native, "mode external32: expected file views in this representation, found none")
     for hint in used["hints_ignored"]:
         there = opens["used-write", hint.rpartition(":")[2], asked["hints"].get(hint)]
-        yield (
-            there,
-            f"hint {hint} is listed as ignored, but MPI lists it as in force",
-        )
+        yield (there, f"hint {hint} is listed as ignored, but MPI lists it as in force")
 
 
 def _given(doc: Json, hint: str, direction: str, opens: Opens) -> Check:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..darshan.log import FileTrace
 from .arithmetic import RATE, READING, Json, clients
-from .result_file import Check, first, said
+from .result_file import Check, failures, first
 
 KINDS = {
     "COLL": "collective",
@@ -99,9 +99,9 @@ def against_the_calls(doc: Json, files: list[FileTrace]) -> Iterator[str]:
         above, posix = ([f for f in files if f.module == module] for module in ("MPI-IO", "POSIX"))
         if doc["asked"]["method"] in OWN_CALLS:
             for direction, word in DIRECTIONS:
-                yield from said(_counted(doc, direction, word, above or posix))
+                yield from failures(_counted(doc, direction, word, above or posix))
         for what, check in _by_the_method(doc, shows, above, posix):
-            yield from (f"method {name(doc)}{what}: {text}" for text in said(check))
+            yield from (f"method {name(doc)}{what}: {text}" for text in failures(check))
 
 
 def _by_the_method(
@@ -153,10 +153,7 @@ def _kinds(doc: Json, shows: Shows, counts: dict[str, int], repeats: int) -> Ite
     large = sum(1 for one in payload["datasets"] if not one.get("small"))
     files = repeats * doc["asked"]["steps"] * clients(doc)  # each process opens each
     least = _least(payload, shows, large, files)
-    yield (
-        found < least,
-        f"expected at least {least} {kind} MPI-IO calls, found {found}",
-    )
+    yield (found < least, f"expected at least {least} {kind} MPI-IO calls, found {found}")
     # A library splits calls of more than 2 GiB.
     small_enough = doc["memory"]["data"] < 2**31
     together = (doc["asked"].get("hints") or {}).get(COLL_METADATA) == "true"

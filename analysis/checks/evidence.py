@@ -14,7 +14,7 @@ from iogauge.common.text import percent
 
 from ..ledger.ledger import stored_bytes
 from .arithmetic import MIB, RATE, READING, clients
-from .result_file import Check, first, said
+from .result_file import Check, failures, first
 
 # How much two clocks of one machine may differ; and by how much a contained interval may seem too
 # long.
@@ -64,9 +64,9 @@ def fits(seconds: float, room: float, slack: float = SECONDS) -> bool:
 
 def against_the_clock(doc: Json, outside: Outside) -> Iterator[str]:
     """Complain of times longer than the job, or from another day."""
-    yield from said(_seconds_and_nodes(doc, outside))
+    yield from failures(_seconds_and_nodes(doc, outside))
     if not outside.clock_was_set:
-        yield from said(_times_of_day(doc, outside))
+        yield from failures(_times_of_day(doc, outside))
 
 
 def _seconds_and_nodes(doc: Json, outside: Outside) -> Iterator[Check]:
@@ -145,8 +145,8 @@ def ceiling_bytes(doc: Json) -> int:
 
 def spans_and_seconds(doc: Json) -> Iterator[str]:
     """Phases longer than from begin to end, and measurements that do not fit between repeats."""
-    yield from said(_phases_from_begin_to_end(doc))
-    yield from said(_between_repeats(doc))
+    yield from failures(_phases_from_begin_to_end(doc))
+    yield from failures(_between_repeats(doc))
 
 
 def _phases_from_begin_to_end(doc: Json) -> Iterator[Check]:
@@ -183,10 +183,10 @@ def against_the_caches(doc: Json, outside: Outside | None) -> Iterator[str]:
     used, mount = doc["used"], doc["system"]["filesystem"]
     if used["caches"] is None:
         return
-    yield from said(_in_memory(used, mount["type"]))
+    yield from failures(_in_memory(used, mount["type"]))
     compressed = "compress" in (mount.get("options") or "")
     if outside and mount["type"] in COUNTED and not compressed:
-        yield from said(_from_storage(doc, outside))
+        yield from failures(_from_storage(doc, outside))
 
 
 def _in_memory(used: Json, kind: str) -> Iterator[Check]:

@@ -16,7 +16,7 @@ from ..replay.extents import union
 from .arithmetic import MIB, Json, clients
 from .calls_in_trace import against_the_calls
 from .evidence import LARGE, SECONDS, SIDES, WITHIN, Outside, ceiling_bytes, fits, spans
-from .result_file import Check, first, said
+from .result_file import Check, failures, first
 
 # MPI-IO calls whose time continues after they return.
 LASTING = ("NB_READS", "NB_WRITES", "SPLIT_READS", "SPLIT_WRITES")
@@ -32,16 +32,16 @@ def against_the_trace(
     says when it flushes, and its ceilings are in its own trace."""
     own = own_files(doc)
     files = [file for file in log.files if own(file.path)]
-    yield from said(_trace_times(doc, log, outside))
-    yield from said(_slowest(doc, files))
+    yield from failures(_trace_times(doc, log, outside))
+    yield from failures(_slowest(doc, files))
     if ours:
-        yield from said(_opened(doc, _of_module(files, "MPI-IO")))
+        yield from failures(_opened(doc, _of_module(files, "MPI-IO")))
         if doc["verification"]["verdict"] != "nothing moved":
-            yield from said(_moved(doc, log, files, own))
+            yield from failures(_moved(doc, log, files, own))
             yield from against_the_calls(doc, files)
         posix = _of_module(log.files, "POSIX")
-        yield from said(_direct(doc, [file for file in posix if is_direct(file.path)]))
-        yield from said(_ceilings(doc, [file for file in posix if is_ceiling(file.path)]))
+        yield from failures(_direct(doc, [file for file in posix if is_direct(file.path)]))
+        yield from failures(_ceilings(doc, [file for file in posix if is_ceiling(file.path)]))
 
 
 def _of_module(files: Iterable[FileTrace], module: str) -> list[FileTrace]:

@@ -98,32 +98,33 @@ def _same_ledger(folder: Path, made: dict[str, Any]) -> None:
     if not (folder / LEDGER).exists():
         return
     with reraised(json_file.Unreadable, Wrong, f"{LEDGER}: "):
-        said = json_file.read(folder / LEDGER, LEDGER)
-    different = differences(said, json_file.parse(json.dumps(made)), LEDGER)
+        stated = json_file.read(folder / LEDGER, LEDGER)
+    different = differences(stated, json_file.parse(json.dumps(made)), LEDGER)
     if different:
         raise Wrong(f"not what the trace says: {different[0]}")
 
 
-def differences(said: Any, found: Any, place: str) -> list[str]:
+def differences(stated: Any, found: Any, place: str) -> list[str]:
     """The differences between two JSON values, one per line, ignoring the last digits of
     numbers."""
-    if isinstance(said, dict) and isinstance(found, dict):
+    if isinstance(stated, dict) and isinstance(found, dict):
         return [
             line
-            for key in [*said, *(key for key in found if key not in said)]
-            for line in differences(said.get(key), found.get(key), f"{place}: {key}")
+            for key in [*stated, *(key for key in found if key not in stated)]
+            for line in differences(stated.get(key), found.get(key), f"{place}: {key}")
         ]
-    if isinstance(said, list) and isinstance(found, list) and len(said) == len(found):
+    if isinstance(stated, list) and isinstance(found, list) and len(stated) == len(found):
         return [
             line
-            for i, (a, b) in enumerate(zip(said, found, strict=True))
+            for i, (a, b) in enumerate(zip(stated, found, strict=True))
             for line in differences(a, b, f"{place}[{i}]")
         ]
     numbers = (int, float)
     if (
-        isinstance(said, numbers)
+        isinstance(stated, numbers)
         and isinstance(found, numbers)
-        and math.isclose(said, found, rel_tol=_CLOSE, abs_tol=_CLOSE)
+        and math.isclose(stated, found, rel_tol=_CLOSE, abs_tol=_CLOSE)
     ):
         return []
-    return [] if said == found else [f"{place}: {said!r:.120} is said, {found!r:.120} is found"]
+    different = [f"{place}: {stated!r:.120} is stated, {found!r:.120} is found"]
+    return different if stated != found else []

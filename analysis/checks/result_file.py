@@ -13,14 +13,14 @@ from ..errors import reraised
 MOST = 9  # complaints of a message
 
 
-Check = tuple[object, str]  # true if something is wrong, and what is then said
+Check = tuple[object, str]  # true if something is wrong, and the message then
 
 
 class Wrong(Exception):
     """The run is wrong; the text says why in one line."""
 
 
-def said(checks: Iterable[Check]) -> Iterator[str]:
+def failures(checks: Iterable[Check]) -> Iterator[str]:
     return (text for wrong, text in checks if wrong)
 
 

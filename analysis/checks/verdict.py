@@ -21,7 +21,7 @@ from ..ledger.verdict import HEADER, Judgement
 from . import arithmetic, evidence
 from .evidence import Outside
 from .evidence_of_trace import against_the_trace
-from .result_file import Check, Wrong, load, refuse, said
+from .result_file import Check, Wrong, failures, load, refuse
 
 TAIL = 3  # lines of a job's stderr that a message quotes if none mentions an error
 OURS = "iokernel"  # the program whose behaviour is known
@@ -56,7 +56,7 @@ class Expected:
 def check(doc: dict[str, Any], expected: Expected) -> None:
     """Raises `Wrong` with what is not as expected; of a run that failed, or with wrong bytes, only
     that, as the rest follows from it."""
-    refuse(said(_failed(doc)))
+    refuse(failures(_failed(doc)))
     refuse(_complaints(doc, expected))
 
 
@@ -69,11 +69,11 @@ def _failed(doc: dict[str, Any]) -> Iterator[Check]:
 
 
 def _complaints(doc: dict[str, Any], expected: Expected) -> Iterator[str]:
-    yield from said(_verification(doc, expected))
-    yield from said(_not_as_asked(doc, expected))
-    yield from said(_samples(doc, expected))
-    yield from said(_verified_bytes(doc, expected))
-    yield from said(_stored(doc))
+    yield from failures(_verification(doc, expected))
+    yield from failures(_not_as_asked(doc, expected))
+    yield from failures(_samples(doc, expected))
+    yield from failures(_verified_bytes(doc, expected))
+    yield from failures(_stored(doc))
     yield from arithmetic.complaints(doc)
 
 

@@ -94,7 +94,7 @@ def _opened(log: Path) -> int:
     handle: int = native.library().darshan_log_open(str(log).encode())
     if handle:
         return handle
-    if log.is_file() and headers.is_packed_whole(log):
+    if log.is_file() and headers.is_compressed(log):
         raise BrokenLogError(
             "compressed as a whole: a log of Darshan 2 (before 2015), or compressed by hand",
             "expected a log of any format since Darshan 3.0, as it was written",
@@ -254,10 +254,10 @@ def _data_sets(processes: Sequence[RawProcess]) -> list[dict[str, Any]]:
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for process in processes:
         paths = {record.id: record.path for record in process.records}
-        for one, elements, _, way, together, seconds in process.moves:
+        for one, elements, _, direction, together, seconds in process.moves:
             key = (paths[one.file], one.name)
             row = found.setdefault(key, {"read": 0, "written": 0, "sizes": Counter()})
-            row[("read", "written")[way]] += elements * one.bytes
+            row[("read", "written")[direction]] += elements * one.bytes
             row["sizes"][elements * one.bytes] += 1
             row |= {
                 "file": key[0],

@@ -102,5 +102,5 @@ def _checked(
 
 def notes(set_back: int) -> list[str]:
     """What is uncertain about blocks that have so many."""
-    said = f"accesses that end before they begin: {set_back}; a clock was set back"
-    return [f"{said}, and their order is not certain"] if set_back else []
+    text = f"accesses that end before they begin: {set_back}; a clock was set back"
+    return [f"{text}, and their order is not certain"] if set_back else []

@@ -119,7 +119,7 @@ class Header:
                 raise BrokenLogError(f"{self.log}: {NAMES[module]} is cut off")
 
 
-def is_packed_whole(log: Path) -> bool:
+def is_compressed(log: Path) -> bool:
     """Compressed by gzip or bzip2 as a whole, as by Darshan 2."""
     with log.open("rb") as file:
         return file.read(4).startswith((b"\x1f\x8b", b"BZh"))

@@ -127,15 +127,15 @@ def read_log(
     except subprocess.TimeoutExpired:
         raise UnreadableLogError(f"{log}: not read within {seconds:.4g} s: damaged?") from None
     if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.strip()]
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
         end = f"the reader ended with status {done.returncode}"
         if done.returncode < 0:  # the library's own message helps nobody
-            said, end = [], f"the reader crashed (signal {-done.returncode})"
+            lines, end = [], f"the reader crashed (signal {-done.returncode})"
             if done.returncode not in (-signal.SIGKILL, -signal.SIGTERM):
                 end += f": damaged; {AGAIN}"
         if done.returncode == -signal.SIGXCPU:
             raise UnreadableLogError(f"{log}: takes more time than a log of its size: damaged?")
-        why = said[-1].removeprefix(f"{log.absolute()}: ") if said else end
+        why = lines[-1].removeprefix(f"{log.absolute()}: ") if lines else end
         if convert and why.startswith(str(convert.absolute())):
             raise UnreadableLogError(why)
         raise UnreadableLogError(f"{convert or log}: {why}")
@@ -152,7 +152,7 @@ def _log(path: Path, data: dict[str, Any]) -> Log:
         for one in data["files"]
     )
     segments = (
-        {**one, **{way: [tuple(row) for row in one[way]] for way in ("writes", "reads")}}
+        {**one, **{name: [tuple(row) for row in one[name]] for name in ("writes", "reads")}}
         for one in data["segments"]
     )
     heat = {

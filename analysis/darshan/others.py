@@ -32,8 +32,8 @@ def ask_others(known: Log, page: Path) -> Others:
         problem = f"PyDarshan's summary is left out: {sys.executable} -m pip install darshan"
     else:
         command = [sys.executable, "-m", "darshan", "summary", str(log.absolute()), "--output"]
-        said, problem = _run("PyDarshan's summary", [*command, str(page.absolute())])
-        summary = page if said is not None and page.exists() and page.stat().st_size else None
+        output, problem = _run("PyDarshan's summary", [*command, str(page.absolute())])
+        summary = page if output is not None and page.exists() and page.stat().st_size else None
     drishti = Path(sys.executable).with_name("drishti")
     if not drishti.exists():
         return Others(summary, "", (problem,) if problem else ())
@@ -49,6 +49,6 @@ def _run(what: str, command: list[str]) -> tuple[str | None, str]:
     except subprocess.TimeoutExpired:
         return None, f"{what} is left out: it took longer than {SECONDS:g} s"
     if done.returncode:
-        said = (done.stderr.strip().splitlines() or ["nothing said"])[-1]
-        return None, f"{what} is left out: {' '.join(command[:4])} failed: {said}"
+        message = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        return None, f"{what} is left out: {' '.join(command[:4])} failed: {message}"
     return done.stdout, ""

@@ -123,7 +123,7 @@ class RawMove(NamedTuple):
     data_set: RawDataSet
     elements: int
     slabs: tuple[Slab, ...] | None
-    way: int
+    direction: int
     together: bool
     seconds: float
 

@@ -40,8 +40,8 @@ def places(
                 found.append(many)
                 count += len(many)
     calls = f"{left} MPI-IO calls of process {process.rank}"
-    said = [f"{calls} are left out, as it is not known which bytes they move"] * (left > 0)
-    return np.concatenate([*found, np.empty(0, rows.dtype)]), said
+    notes = [f"{calls} are left out, as it is not known which bytes they move"] * (left > 0)
+    return np.concatenate([*found, np.empty(0, rows.dtype)]), notes
 
 
 def pieces(row: np.void, at: int, view: RawView, most: int) -> NDArray[np.void] | None:

@@ -184,7 +184,7 @@ class _Reader:
         to = self.by_name[owner].attributes if owner else self.like.attributes
         texts = TEXT.findall(value)
         if texts and (match[1] == "string" or TEXT.sub("", value).replace(",", "").strip()):
-            self.like.said.append(f"attribute {owner}:{name}: its strings are left out")
+            self.like.notes.append(f"attribute {owner}:{name}: its strings are left out")
         elif texts:
             quoted = re.compile(r"\\(.)")
             plain = [quoted.sub(lambda m: ESCAPED.get(m[1], m[1]), text) for text in texts]

@@ -39,7 +39,7 @@ def read(like: Like, file: Any, take: Callable[[str, Any], Variable]) -> None:
     for base in _below(file, "CGNSBase_t"):
         for zone in _below(base, ZONES):
             arrays += _zone(like, zone, take)
-    like.said.append(
+    like.notes.append(
         f"CGNS: {arrays} arrays of zones; other nodes are left out, such as boundary "
         "conditions and reference states"
     )
@@ -67,7 +67,7 @@ def _zone(like: Like, zone: Any, take: Callable[[str, Any], Variable]) -> int:
                 if not why and first not in ("", parent.name):
                     why = f"its zone has another {role} before it, and it writes one group of them"
                 if why:
-                    like.said.append(f"variable {made.name}: method cgns cannot write it: {why}")
+                    like.notes.append(f"variable {made.name}: method cgns cannot write it: {why}")
                     continue
                 first = parent.name
                 name = parent.name if role == "connectivity" else node.name

@@ -87,7 +87,7 @@ class Variable:
 @dataclass
 class Like:
     """`unlimited`: the dimensions that may grow; `lists`: who has which points of a dimension;
-    `maps`: of several dimensions together; `said`: what is not imported."""
+    `maps`: of several dimensions together; `notes`: what is not imported."""
 
     source: str
     dimensions: dict[str, int] = field(default_factory=dict)
@@ -96,7 +96,7 @@ class Like:
     attributes: list[Attribute] = field(default_factory=list)
     lists: dict[str, Runs] = field(default_factory=dict)
     maps: dict[tuple[str, ...], Runs] = field(default_factory=dict)
-    said: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def bytes(self) -> int:
         return sum(

@@ -95,7 +95,7 @@ def _attributes(like: Like, of: str, pairs: list[tuple[str, Any]]) -> list[Attri
         if made := attribute(name, values):
             found.append(made)
         else:
-            like.said.append(f"attribute {of}{name}: its type is left out")
+            like.notes.append(f"attribute {of}{name}: its type is left out")
     return found
 
 
@@ -105,14 +105,14 @@ def _netcdf(path: Path) -> Like:
     try:
         root = netcdf.Dataset(path)
     except OSError:
-        _name_a_dangling_link(path)
+        _refuse_dangling_link(path)
         raise
     with root:
         _netcdf_group(netcdf, like, root, "")
     return like
 
 
-def _name_a_dangling_link(path: Path) -> None:
+def _refuse_dangling_link(path: Path) -> None:
     """NetCDF opens no file with one, and does not say so."""
     with suppress(OSError), _library("h5py").File(path) as file:
         groups = [file]
@@ -137,7 +137,7 @@ def _netcdf_group(netcdf: Any, like: Like, group: Any, prefix: str) -> None:
     if not prefix:
         like.attributes = _attributes(like, ":", pairs)
     elif pairs:
-        like.said.append(f"group {prefix}: its attributes are left out")
+        like.notes.append(f"group {prefix}: its attributes are left out")
     for name, variable in group.variables.items():
         _netcdf_variable(netcdf, like, variable, prefix + name)
     for name, below in group.groups.items():
@@ -187,7 +187,7 @@ def _visit(h5py: Any, like: Like, name: str, found: Any) -> None:
     if isinstance(found, h5py.Dataset):
         _hdf5_dataset(h5py, like, name, found)
     elif len(found.attrs):
-        like.said.append(f"group {name}: its attributes are left out")
+        like.notes.append(f"group {name}: its attributes are left out")
 
 
 def _say_links(h5py: Any, like: Like, group: Any) -> None:
@@ -196,7 +196,7 @@ def _say_links(h5py: Any, like: Like, group: Any) -> None:
         link = group.get(name, getlink=True)
         if not isinstance(link, h5py.HardLink):
             where = f"{getattr(link, 'filename', '')} {link.path}".strip()
-            like.said.append(f"link {group.name.strip('/')}/{name} to {where}: is left out")
+            like.notes.append(f"link {group.name.strip('/')}/{name} to {where}: is left out")
 
 
 def _hdf5_attributes(like: Like, of: str, found: Any) -> list[Attribute]:
@@ -257,10 +257,10 @@ def _hdf5_dataset(h5py: Any, like: Like, name: str, found: Any) -> Variable:
     if compound:
         kind = "compound"
         if found.dtype.itemsize > sum(one.bytes() for one in compound):
-            like.said.append(f"variable {name}: the gaps between its members are left out")
+            like.notes.append(f"variable {name}: the gaps between its members are left out")
     if found.is_virtual or found.external:
         kind_of = "virtual data set" if found.is_virtual else "data set in other files"
-        like.said.append(f"variable {name}: a {kind_of}, which becomes a plain one")
+        like.notes.append(f"variable {name}: a {kind_of}, which becomes a plain one")
     chunk = [int(n) for n in found.chunks] if found.chunks else None
     made = Variable(name, kind, dims, chunk, members=compound)
     made.attributes = _hdf5_attributes(like, f"{name}:", found)

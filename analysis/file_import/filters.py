@@ -30,7 +30,9 @@ def take(like: Like, one: Variable, pipeline: Iterable[tuple[int, Iterable[int],
     for number, values, name in pipeline:
         found = ours.get(number)
         if not found:
-            like.said.append(f"variable {one.name}: filter {name or number} ({number}) is left out")
+            like.notes.append(
+                f"variable {one.name}: filter {name or number} ({number}) is left out"
+            )
             continue
         listed = list(values)
         place = SZIP_PLACE if found.name == "szip" else 0
@@ -44,19 +46,19 @@ def take(like: Like, one: Variable, pipeline: Iterable[tuple[int, Iterable[int],
     one.filters.sort(key=lambda each: order.index(each[0]))
 
 
-def of_netcdf(said: dict[str, object]) -> list[tuple[int, list[int], str]]:
+def of_netcdf(settings: dict[str, object]) -> list[tuple[int, list[int], str]]:
     """netCDF4's Variable.filters(), in the form of `take`."""
-    level = said.get("complevel")
+    level = settings.get("complevel")
     usual = level if isinstance(level, int) else 0
     numbers = {found.name: found.number for found in known()}
     found = []
     for name in ("shuffle", "deflate", "szip", "zstd", "fletcher32"):
-        value = said.get("zlib" if name == "deflate" else name)
+        value = settings.get("zlib" if name == "deflate" else name)
         if value:
             pixels = value.get("pixels_per_block", 0) if isinstance(value, dict) else usual
             found.append((numbers[name], [0, pixels] if name == "szip" else [pixels], name))
     # Plugins that the kernels do not have.
-    found += [(n, [], name) for name, n in (("bzip2", 307), ("blosc", 32001)) if said.get(name)]
+    found += [(n, [], name) for name, n in (("bzip2", 307), ("blosc", 32001)) if settings.get(name)]
     return found
 
 

@@ -35,7 +35,7 @@ def take(like: Like, maps: dict[str, str]) -> None:
         found[names], holes = read(Path(path), names, lengths)
         grids[names] = _grid(found[names], lengths)
         if holes:
-            like.said.append(
+            like.notes.append(
                 f"{path}: {holes} masked points, each assigned to the owner of the point before it"
             )
     once = [name for names in found for name in names]

@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from iogauge.common import tables
-from iogauge.common.hints import variable, way
+from iogauge.common.hints import passed_in, variable
 from iogauge.common.text import ratio, three
 
 from ..statistics import interval
@@ -218,29 +218,29 @@ def settings(
     """The text of each file; kernels/base/hints.def says which hint goes where. HDF5's hints are
     set by program calls, so environment.sh only names them. `environment`: variables that are not
     hints."""
-    by_way: dict[str, dict[str, str]] = defaultdict(dict)
+    by_place: dict[str, dict[str, str]] = defaultdict(dict)
     for key, value in hints.items():
-        by_way[way(key)][key] = value
-    variables = {variable(key) or key: value for key, value in by_way["ENVIRONMENT"].items()}
+        by_place[passed_in(key)][key] = value
+    variables = {variable(key) or key: value for key, value in by_place["ENVIRONMENT"].items()}
     variables |= environment or {}
     mca = {"io": _OPEN_MPI[mpi_io]} if mpi_io in _OPEN_MPI else {}
     mca |= {
         name.removeprefix(_MCA): value for name, value in variables.items() if name.startswith(_MCA)
     }
     files, lines = {}, []
-    if romio := by_way["MPI_INFO"]:
+    if romio := by_place["MPI_INFO"]:
         files["romio-hints"] = "".join(f"{key} {value}\n" for key, value in romio.items())
         lines.append(f'export ROMIO_HINTS="{folder / "romio-hints"}"')
     if mca:
         files["mca-params.conf"] = "".join(f"{key} = {value}\n" for key, value in mca.items())
         lines.append(f'export {_MCA}mca_base_param_files="{folder / "mca-params.conf"}"')
-    if pnetcdf := by_way["PNETCDF"]:
+    if pnetcdf := by_place["PNETCDF"]:
         text = ";".join(f"{key}={value}" for key, value in pnetcdf.items())
         lines.append(f'export PNETCDF_HINTS="{text}"')
     lines += [
         f'export {name}="{value}"' for name, value in variables.items() if not name.startswith(_MCA)
     ]
-    lines += [f"# {key}={value}: the program asks HDF5" for key, value in by_way["HDF5"].items()]
+    lines += [f"# {key}={value}: the program asks HDF5" for key, value in by_place["HDF5"].items()]
     if not lines:
         lines.append("# the fastest run had no hints: the libraries' own choice is the best seen")
     files["environment.sh"] = "\n".join(lines) + "\n"

@@ -296,11 +296,11 @@ def news(now: Certificate, known: Certificate) -> News:
                 "run `iogauge certify` with it"
             )
         for fault in stack.faults:
-            said = f"{stack.name}, {fault.setting}: {fault.kind} in {fault.bad} of {fault.runs}: "
-            said += str(fault.smallest.get("command", ""))
+            text = f"{stack.name}, {fault.setting}: {fault.kind} in {fault.bad} of {fault.runs}: "
+            text += str(fault.smallest.get("command", ""))
             came_once = fault.kind != WRONG and fault.again > 0 and not fault.again_bad
             is_new = of is not None and _promised(of, fault) and not came_once
-            (found.new if is_new else found.notes).append(said)
+            (found.new if is_new else found.notes).append(text)
     return found
 
 

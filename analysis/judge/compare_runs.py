@@ -73,16 +73,16 @@ def compare(
             f"{store.fitting(question.fitting)}{hint}"
         )
     rows = [row(a, b) for a, b in each(both)]
-    said = overall.answers(both, _sides(db, where, question))
+    answers = overall.answers(both, _sides(db, where, question))
     if question.allowed is None:
-        return Compared(rows, said)
+        return Compared(rows, answers)
     of = overall.evidence(both)
     decisions = gate.decide(of, question.allowed, method=question.method)
     for line, decision in zip(rows, decisions, strict=True):
         line["gate"] = str(decision)
         line["fails"] = decision.outcome == "slower"
     rows += _lost(db, where, sides[1], columns, found, both)
-    return Compared(rows, said, gate.is_slower(overall.by_case(both), question.allowed))
+    return Compared(rows, answers, gate.is_slower(overall.by_case(both), question.allowed))
 
 
 def _sides(db: Any, where: Where, question: Question) -> overall.Sides:

@@ -50,16 +50,16 @@ def rounds_for(count: int) -> int:
     return pairs_for(1 - (1 - LEVEL) / count)
 
 
-def sentence(other: Alternative, found: Interval, way: str = WRITING) -> str:
+def sentence(other: Alternative, found: Interval, direction: str = WRITING) -> str:
     """A range instead of a factor if it is not known within KNOWN."""
     if found.low is None or found.high is None:
         return f"{other.title}: not decided yet: add --rounds {found.wanted}"
     if found.high < 1:
         factor = _factor(1 / found.value, 1 / found.high, 1 / found.low, "long")
-        return f"{other.title} would have taken {factor} to {PRESENT[way]}"
+        return f"{other.title} would have taken {factor} to {PRESENT[direction]}"
     factor = _factor(found.value, found.low, found.high, "fast")
     if found.low > 1:
-        return f"{other.title} would have {PERFECT[way]} {factor}"
+        return f"{other.title} would have {PERFECT[direction]} {factor}"
     alike = "no difference" if "(" in factor else "slower or faster"
     return f"{other.title}: {alike}, {factor}"
 
@@ -85,14 +85,14 @@ def _wider(found: Interval, by: float) -> Interval:
 
 
 def answer(
-    all_ways: Sequence[Alternative],
+    alternatives: Sequence[Alternative],
     decided: Sequence[Alternative],
     program: float = 0.0,
-    way: str = WRITING,
+    direction: str = WRITING,
 ) -> list[str]:
-    """A line per alternative to the replay, the first of `all_ways`: decided ones first, fastest
-    first; then those that ran once; then the rest. `program`: its own seconds, if known."""
-    replay, *others = all_ways
+    """A line per alternative to the replay, the first of all: decided ones first, fastest first;
+    then those that ran once; then the rest. `program`: its own seconds, if known."""
+    replay, *others = alternatives
     if replay.why:
         return [f"{LOGGED}: {replay.why}"]
     took = [value for number, value in replay.seconds.items() if number]
@@ -100,8 +100,8 @@ def answer(
     if took:
         median = statistics.median(took)
         own = duration(program) if program else "unknown"
-        said = f"{LOGGED}: {duration(median)} to {PRESENT[way]}, verified"
-        lines = [f"{said}; the program itself: {own}"]
+        text = f"{LOGGED}: {duration(median)} to {PRESENT[direction]}, verified"
+        lines = [f"{text}; the program itself: {own}"]
         if unlike := beside_program(median, program):
             lines.append(f"{unlike}: the ranges are wider by that")
     count = len(decided)
@@ -110,12 +110,11 @@ def answer(
         found = [(_wider(one, program / median), other) for one, other in found]
     if found and not any(one.low is None or one.low > 1 for one, other in found if not other.why):
         tried = sum(not other.why for other in others)
-        lines.append(
-            f"none of the other methods ({tried}) would have {PERFECT[way]} significantly faster"
-        )
+        others_would = f"none of the other methods ({tried}) would have {PERFECT[direction]}"
+        lines.append(f"{others_would} significantly faster")
     for one, other in sorted(found, key=lambda pair: -pair[0].value):
         if not other.why:
-            lines.append(f"{sentence(other, one, way)}, verified")
+            lines.append(f"{sentence(other, one, direction)}, verified")
     once = [other for other in others if not other.why and other not in decided]
     if once:
         names = ", ".join(other.title for other in once)
@@ -124,7 +123,7 @@ def answer(
 
 
 def rows(
-    alternatives: Sequence[Alternative], decided: Sequence[Alternative], way: str = WRITING
+    alternatives: Sequence[Alternative], decided: Sequence[Alternative], direction: str = WRITING
 ) -> list[dict[str, str | float | int | bool | None]]:
     """For programs; the columns are COLUMNS. `ratio`: of speeds, relative to the replay."""
     replay = alternatives[0]
@@ -143,7 +142,7 @@ def rows(
             len(took),
             bool(took) and not other.why,
             other.why,
-            way,
+            direction,
         )
         found.append(dict(zip(COLUMNS, values, strict=True)))
     return found

@@ -104,11 +104,11 @@ def _of_stacks(db: Any, where: store.Where) -> list[str]:
         f"SELECT stack FROM records WHERE {where.sql} GROUP BY 1 ORDER BY 1 DESC",
         where.values,
     )
-    moved, said = where.also("verdict <> 'nothing moved'"), []
+    moved, answers = where.also("verdict <> 'nothing moved'"), []
     for a, b in islice(combinations([row["stack"] for row in stacks], 2), NAMED):
         with suppress(NothingFoundError):
-            said += compare_runs.compare(db, moved, Question(a, b, "stack")).answers[:1]
-    return said
+            answers += compare_runs.compare(db, moved, Question(a, b, "stack")).answers[:1]
+    return answers
 
 
 def _of_kinds(found: Sequence[Place]) -> str:
@@ -159,11 +159,11 @@ def _of_peaks(peaks: Sequence[tuple[Place, Row]]) -> str:
     once = [f"{name} {percent(row['efficiency'])}" for name, row in low if row["low"] is None]
     if not once and all(row["low"] is None for _, row in known):
         return ""
-    said = "none of the fastest methods is clearly below half of the peak"
+    text = "none of the fastest methods is clearly below half of the peak"
     if far:
         of = f"{len(far)} of {len(known)} fastest methods"
-        said = f"{of} stay below half of the peak: {_some(far)}"
-    return f"{said}; not decided yet: {_some(once)}" if once else said
+        text = f"{of} stay below half of the peak: {_some(far)}"
+    return f"{text}; not decided yet: {_some(once)}" if once else text
 
 
 def _undecided(found: Sequence[Place]) -> str:

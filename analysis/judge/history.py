@@ -238,12 +238,12 @@ def _circumstances(db: Any, where: store.Where, found: Sequence[History]) -> Non
         WHERE {where.sql} AND list_contains(?, started) GROUP BY {columns}, started""",
         [*where.values, sorted(times)],
     )
-    said = {(tuple(row[name] for name in KEY[:-1]), row["started"]): row for row in rows}
+    known = {(tuple(row[name] for name in KEY[:-1]), row["started"]): row for row in rows}
     for one in found:
         case = tuple(one.case[name] for name in KEY[:-1])
         for change in one.changes:
             keys = [(case, at) for at in one.at[_near(change.index)]]
-            near = [said[key] for key in keys if key in said]
+            near = [known[key] for key in keys if key in known]
             change.what = tuple(differences(near[0], near[-1])) if near else ()
 
 

@@ -72,7 +72,7 @@ def sessions_named(db: duckdb.DuckDBPyConnection, word: str) -> str:
     return f"session={','.join(names)}"
 
 
-WAYS = ("session", "stack", "method", "hints", "fs", "date")
+COMPARABLE = ("session", "stack", "method", "hints", "fs", "date")
 
 Side = tuple[str, list[Any]]  # which runs, as SQL with its values
 
@@ -114,7 +114,7 @@ _IMPLIED = {"io_processes": ("processes",), "metadata": ("mode",), "fs_type": ("
 
 def case_columns(by: Sequence[str], with_mode: bool) -> list[str]:
     """SQL of the columns that must match. `by`: what the sides differ in; `with_mode`: also."""
-    fixed = (*SCHEMA, *WAYS, *words.libraries())
+    fixed = (*SCHEMA, *COMPARABLE, *words.libraries())
     parameters = [key for key in by if key not in fixed]
     left_out = {*by, *(["mode"] if with_mode else []), *(["hints"] if parameters else [])}
     left_out |= {column for key in by for column in _IMPLIED.get(key, ())}

@@ -53,10 +53,10 @@ def why_above(row: SessionRow, ceiling: Ceiling, direction: Direction) -> str:
     share = row.share(ceiling, direction)
     if share is None or share.value <= 1:
         return ""
-    said = (
+    text = (
         f"the session's peak, of {counted(share.count, 'job')}, was {share.peak:.0f} MiB/s "
         f"({_FILES[ceiling]}), and {row.run.call} reached {share.value * share.peak:.0f}"
     )
     times = [sample.values.get(f"{direction}_seconds") for sample in row.samples]
     shortest = min((seconds for seconds in times if seconds is not None), default=SHORT)
-    return "; ".join(filter(None, (said, too_short(shortest))))
+    return "; ".join(filter(None, (text, too_short(shortest))))

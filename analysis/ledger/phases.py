@@ -175,8 +175,8 @@ def singly(log: Log, doc: dict[str, Any], own: Callable[[str], bool]) -> Singly:
     files: dict[str, int] = {}
     kept = [np.empty(0, ACCESS)]
     for one in log.segments:
-        ways: tuple[tuple[Direction, Any], ...] = (("write", one.writes), ("read", one.reads))
-        for direction, entries in ways if own(one.path) else ():
+        both: tuple[tuple[Direction, Any], ...] = (("write", one.writes), ("read", one.reads))
+        for direction, entries in both if own(one.path) else ():
             known, rows = np.array(entries, SEGMENT), np.zeros(len(entries), ACCESS)
             zero = (log.start - lags.get(one.rank, 0.0)) * bool(doc)
             rows["begin"], rows["bytes"] = known["start"] + zero, known["length"]

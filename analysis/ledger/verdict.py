@@ -59,8 +59,8 @@ def judge(ledger: Ledger) -> Judgement:
 
 
 def as_json(ledger: Ledger, judgement: Judgement) -> dict[str, Any]:
-    said = {"verdict": judgement.verdict, "reasons": judgement.reasons}
-    return {**said, **ledger.as_json()}
+    found = {"verdict": judgement.verdict, "reasons": judgement.reasons}
+    return {**found, **ledger.as_json()}
 
 
 def _findings(ledger: Ledger, side: Side) -> Iterator[Finding]:

@@ -25,7 +25,7 @@ MOST_PROCESSES = 64  # above it, a line is thinner than a letter
 ROW, LEAST_HEIGHT, MOST_HEIGHT = 22, 70, 420  # pixels
 PLACES_HEIGHT = 260
 COLOURS = colours.of_names(DIRECTIONS)
-WAYS = {"write": WRITE, "read": READ}
+NUMBERS = {"write": WRITE, "read": READ}
 TICKS = 5
 OF_A_LOG = ["file", "write", "offset", "length", "start", "end"]  # fields of an access
 
@@ -62,8 +62,8 @@ def of_log(log: Log) -> Trace | None:
     rows: list[list[tuple[float, ...]]] = [[] for _ in range(log.processes)]
     for one in log.segments:
         if one.module == "POSIX" and 0 <= one.rank < len(rows):
-            for way, entries in ((WRITE, one.writes), (READ, one.reads)):
-                rows[one.rank] += [(0, way, *entry) for entry in entries if entry[1]]
+            for direction, entries in ((WRITE, one.writes), (READ, one.reads)):
+                rows[one.rank] += [(0, direction, *entry) for entry in entries if entry[1]]
     return Trace(log.path, log, [], [_accesses(own) for own in rows], [])
 
 
@@ -84,13 +84,13 @@ def timeline(traces: Sequence[Trace]) -> Picture:
     whole = seconds(traces)
     processes = max(trace.processes for trace in traces)
     shown = np.unique(np.linspace(0, processes - 1, min(processes, MOST_PROCESSES)).astype(int))
-    ways = [way for way in WAYS.values() if any(_has(trace, way) for trace in traces)]
+    directions = [d for d in NUMBERS.values() if any(_has(trace, d) for trace in traces)]
     text = "Each bar is an access in the line of its process; bars that touch are joined"
     if len(shown) < processes:
         text += f"; {len(shown)} of {processes} processes are drawn"
     height, labels = lines(shown.tolist())
-    draw = partial(_bars, shown=shown.tolist(), ways=ways, whole=whole)
-    sides = [_paths(trace, ways, draw) for trace in traces]
+    draw = partial(_bars, shown=shown.tolist(), directions=directions, whole=whole)
+    sides = [_paths(trace, directions, draw) for trace in traces]
     return Picture(
         "Time line of the processes", text, "process", height, ticks(whole, "s"), labels, sides
     )
@@ -116,7 +116,7 @@ def places(traces: Sequence[Trace]) -> Picture | None:
     size = max(int((r["offset"] + r["length"]).max()) for side in own for r in side if len(r))
     unit = _unit(size)
     draw = partial(_boxes, file=file, size=size, whole=whole)
-    sides = [_paths(trace, tuple(WAYS.values()), draw) for trace in traces]
+    sides = [_paths(trace, tuple(NUMBERS.values()), draw) for trace in traces]
     text = f"Each box is an access: its time, and its bytes of {log.files[file].path}"
     if len(log.files) > 1:
         text += f", the file of {len(log.files)} that moved most"
@@ -150,22 +150,22 @@ def _last(trace: Trace) -> float:
     return max((float(rows["end"].max()) for rows in trace.accesses if len(rows)), default=0.0)
 
 
-def _has(trace: Trace, way: int) -> bool:
-    return any((rows["write"] == way).any() for rows in trace.accesses)
+def _has(trace: Trace, direction: int) -> bool:
+    return any((rows["write"] == direction).any() for rows in trace.accesses)
 
 
-def _paths(trace: Trace, ways: Sequence[int], marks: Callable[..., Marks]) -> list[Path]:
+def _paths(trace: Trace, directions: Sequence[int], marks: Callable[..., Marks]) -> list[Path]:
     """The marks of each direction, on the finest grid that keeps their number in bounds."""
     found = []
-    for name, way in WAYS.items():
-        if way not in ways:
+    for name, direction in NUMBERS.items():
+        if direction not in directions:
             continue
         grid = GRID
-        mine = marks(trace, way, grid=grid)
+        mine = marks(trace, direction, grid=grid)
         while len(mine) > MOST_MARKS and grid > 50:
             grid //= 2
-            mine = marks(trace, way, grid=grid)
-        rows = [some["length"][some["write"] == way] for some in trace.accesses]
+            mine = marks(trace, direction, grid=grid)
+        rows = [some["length"][some["write"] == direction] for some in trace.accesses]
         calls, moved = sum(map(len, rows)), sum(int(some.sum()) for some in rows)
         title = f"{calls:,} {name}s, {moved:,} bytes"
         boxes = "".join(f"M{x} {y}h{w}v{h}h-{w}z" for x, y, w, h in mine.tolist())
@@ -174,30 +174,36 @@ def _paths(trace: Trace, ways: Sequence[int], marks: Callable[..., Marks]) -> li
 
 
 def _bars(
-    trace: Trace, way: int, *, shown: Sequence[int], ways: Sequence[int], whole: float, grid: int
+    trace: Trace,
+    direction: int,
+    *,
+    shown: Sequence[int],
+    directions: Sequence[int],
+    whole: float,
+    grid: int,
 ) -> Marks:
-    """`shown`, `ways`: the processes and directions with a separate line."""
+    """`shown`, `directions`: the processes and directions with a separate line."""
     first, found = _first(trace), [np.empty((0, 4), np.int64)]
     row = GRID / len(shown)
-    high = row * 0.86 / len(ways)
+    high = row * 0.86 / len(directions)
     for i, rank in enumerate(shown):
         if rank >= trace.processes:
             continue
         rows = trace.accesses[rank]
-        mine = rows[(rows["write"] == way) & (rows["length"] > 0)]
+        mine = rows[(rows["write"] == direction) & (rows["length"] > 0)]
         start, end = union(mine["start"], mine["end"], gap=whole / grid)
         x = _at(start - first, whole)
-        y = np.full_like(x, row * (i + 0.07) + high * ways.index(way))
+        y = np.full_like(x, row * (i + 0.07) + high * directions.index(direction))
         wide = np.maximum(_at(end - first, whole) - x, 1)
         found.append(np.column_stack((x, y, wide, np.full_like(x, high))))
     return np.concatenate(found)
 
 
-def _boxes(trace: Trace, way: int, *, file: int, size: int, whole: float, grid: int) -> Marks:
+def _boxes(trace: Trace, direction: int, *, file: int, size: int, whole: float, grid: int) -> Marks:
     first, found = _first(trace), []
     step = GRID // grid
     for rows in trace.accesses:
-        mine = rows[(rows["write"] == way) & (rows["file"] == file) & (rows["length"] > 0)]
+        mine = rows[(rows["write"] == direction) & (rows["file"] == file) & (rows["length"] > 0)]
         times = (_at(mine[name] - first, whole) for name in ("start", "end"))
         bytes_of = (_at(mine["offset"] + more, size) for more in (0, mine["length"]))
         left, right, low, high = (edge // step * step for edge in (*times, *bytes_of))
@@ -212,6 +218,6 @@ def _at(values: NDArray[np.float64], whole: float) -> NDArray[np.int64]:
 
 
 def legend(traces: Sequence[Trace]) -> Iterator[tuple[str, str]]:
-    for name, way in WAYS.items():
-        if any(_has(trace, way) for trace in traces):
+    for name, direction in NUMBERS.items():
+        if any(_has(trace, direction) for trace in traces):
             yield name, COLOURS[name]

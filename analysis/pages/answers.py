@@ -41,8 +41,8 @@ def several(found: Sequence[Place]) -> list[str]:
 
 def where(place: Place, several: Sequence[str]) -> str:
     best = place.best
-    said = {"scale": best["scale"], "processes": counted(best["processes"], "process")}
-    return ", ".join([place.fs, *(said[name] for name in several if said[name])])
+    facts = {"scale": best["scale"], "processes": counted(best["processes"], "process")}
+    return ", ".join([place.fs, *(facts[name] for name in several if facts[name])])
 
 
 def _row(place: Place, share: Row | None, named: Sequence[str], root: Path, top: Highest) -> Row:
@@ -120,14 +120,14 @@ def shown(found: Sequence[Row], reasons: Callable[[Row], str], folder: Path) -> 
 
 
 def troubles(db: Any, where: Where) -> list[str]:
-    said = []
+    notes = []
     for one in disturbance.ceilings(db, where):
         if one.disturbed:
-            said.append(
+            notes.append(
                 f"machine disturbed: on {one.fs} the peak beside the same case varied by a factor "
                 f"of {one.typical:.1f} (the median; cases: {one.cases}; worst: {one.worst:.1f})"
             )
     if crowded := disturbance.crowded(db, where):
         runs = counted(crowded, "run")
-        said.append(f"{runs} had more processes than cores and also measured the scheduler")
-    return said
+        notes.append(f"{runs} had more processes than cores and also measured the scheduler")
+    return notes

@@ -120,10 +120,10 @@ def _methods(data: list[Datum], series: dict[str, str]) -> list[tuple[str, list[
 def _says(bar: Datum) -> str:
     """The tooltip of a bar."""
     low, middle, high = (bandwidth_text(bar[name]) for name in ("low", "median", "high"))
-    said = f"{bar['how']}, {bar['series']}: {middle} MiB/s ({low} to {high} over the repeats)"
+    text = f"{bar['how']}, {bar['series']}: {middle} MiB/s ({low} to {high} over the repeats)"
     if bar["label"]:
-        said += f"; {bar['label']} of the practical peak"
-    return said + (f": {bar['why']}" if bar["why"] else "")
+        text += f"; {bar['label']} of the practical peak"
+    return text + (f": {bar['why']}" if bar["why"] else "")
 
 
 def picture(table: Table) -> str | None:
@@ -164,9 +164,9 @@ def _panel(panel: Datum, x: int, y: int) -> tuple[list[str], int]:
         y += 17
         drawn.append(_text(x, y, how, 11))
         for bar in bars:
-            said = " \N{MIDDLE DOT} ".join(filter(None, (bar["number"], bar["share"])))
+            text = " \N{MIDDLE DOT} ".join(filter(None, (bar["number"], bar["share"])))
             box = f'x="{x}" y="{y + 3}" width="{BAR}" height="11"'
-            drawn += [f"<svg {box}>{marks(bar)}</svg>", _text(x + BAR + 8, y + 12, said, 10)]
+            drawn += [f"<svg {box}>{marks(bar)}</svg>", _text(x + BAR + 8, y + 12, text, 10)]
             y += 12
     return drawn, y
 

@@ -43,8 +43,8 @@ def write(page: Path, found: Comparison, log: Trace, replay: Trace, command: str
 
 def sums(found: Comparison) -> grid.Texts:
     rows = []
-    for word, way in (("read", trace.READ), ("written", trace.WRITE)):
-        log, replay = found.log[way], found.replay[way]
+    for word, direction in (("read", trace.READ), ("written", trace.WRITE)):
+        log, replay = found.log[direction], found.replay[direction]
         numbers = (log.calls, replay.calls, log.bytes, replay.bytes)
         rows.append((word, *(f"{number:,}" for number in numbers)))
     return grid.Texts("", SUMS, rows, (0,))

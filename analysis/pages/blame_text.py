@@ -42,7 +42,7 @@ def show(blame: Blame, wrong: WrongByte | None, examples: int) -> None:
         for i in range(min(examples, len(some))):
             _line(console, sentence(blame, some, i), 4)
     console.print(shown(verdict(blame)))
-    for text in traced.said:
+    for text in traced.notes:
         console.print(shown(text, "yellow"))
 
 
@@ -126,11 +126,11 @@ def _show_wrong(blame: Blame, wrong: WrongByte) -> None:
     left = len(wrong.touched) - MOST_LINES
     for i in wrong.touched[:MOST_LINES]:
         own = "  the program's own" if rows["layer"][i] == MPIIO else ""
-        way = "wrote" if rows["write"][i] == WRITE else "read"
+        verb = "wrote" if rows["write"][i] == WRITE else "read"
         low = int(rows["offset"][i])
         line = (
             f"{rows['start'][i]:.6f} .. {rows['end'][i]:.6f} s  {who(blame, i)}  "
-            f"{call(blame, i)} #{rows['sequence'][i]} {way} {low} to "
+            f"{call(blame, i)} #{rows['sequence'][i]} {verb} {low} to "
             f"{low + int(rows['length'][i]) - 1}{own}"
         )
         _line(console, line, 2)

@@ -57,9 +57,9 @@ def percentiles(found: Singly) -> Panels | None:
     panels = []
     for layer in dict.fromkeys(layer for layer, _ in found.calls):
         rows = [
-            {"nines": nines, "seconds": max(took, 1e-9), "call": way}
-            for way in DIRECTIONS
-            for nines, took in _curve(found.of(layer, way)["seconds"])
+            {"nines": nines, "seconds": max(took, 1e-9), "call": direction}
+            for direction in DIRECTIONS
+            for nines, took in _curve(found.of(layer, direction)["seconds"])
         ]
         line = alt.Chart(alt.InlineData(values=rows)).mark_line().encode(x=x, y=y, color=colour)
         panels.append(line.properties(width=WIDTH, height=HEIGHT, title=panel_title(layer)))
@@ -100,8 +100,8 @@ def heat(log: Log) -> Drawn | None:
     known = log.heat.get("POSIX")
     moved = [
         (rank, i, sum(both) / MIB)
-        for rank, ways in (known.ranks.items() if known else ())
-        for i, both in enumerate(zip_longest(*ways, fillvalue=0))
+        for rank, directions in (known.ranks.items() if known else ())
+        for i, both in enumerate(zip_longest(*directions, fillvalue=0))
         if any(both)
     ]
     if not moved or not known:

@@ -99,14 +99,14 @@ def _reports(certificate: Certificate) -> Iterator[tuple[known_defects.Report, s
 
 
 def _seen(report: known_defects.Report, stacks: Sequence[StackRuns]) -> str:
-    said = []
+    reports = []
     for one in stacks:
         seen = report.seen(one)
         if not seen.runs:
             continue  # its library was built without that MPI-IO
         often = f"{seen.bad} of {seen.runs}" + _again(seen)
-        said.append(f"{version(one)} ({one.name}) {report.kind} in {often}")
-    return ", ".join(said) or "no stack"
+        reports.append(f"{version(one)} ({one.name}) {report.kind} in {often}")
+    return ", ".join(reports) or "no stack"
 
 
 def _fault_line(fault: Fault) -> str:
@@ -123,16 +123,16 @@ def _instead(fault: Fault) -> str:
         return "it does not use MPI-IO, so no setting helps"
     if not fault.instead:
         return "no setting was always right with the same methods"
-    said = f"right with {fault.instead} in {fault.instead_runs} of {fault.instead_runs}"
+    text = f"right with {fault.instead} in {fault.instead_runs} of {fault.instead_runs}"
     if fault.chance is None or fault.chance > SURE:
         chance = "?" if fault.chance is None else f"{100 * fault.chance:.0f} %"
-        said += f", which does not decide it (by chance: {chance})"
-    return said
+        text += f", which does not decide it (by chance: {chance})"
+    return text
 
 
 def _alike(faults: Sequence[Fault]) -> list[list[Fault]]:
     found = defaultdict(list)
     for fault in faults:
-        ways = frozenset(call.partition(" ")[2] for call in fault.calls)
-        found[fault.kind, factors(fault.setting).get("io"), ways].append(fault)
+        calls = frozenset(call.partition(" ")[2] for call in fault.calls)
+        found[fault.kind, factors(fault.setting).get("io"), calls].append(fault)
     return list(found.values())

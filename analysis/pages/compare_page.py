@@ -70,7 +70,7 @@ def _shown(row: Row, same: Sequence[str], far: float, root: Path, folder: Path) 
     verdict = outcome(row)
     why = str(row.get("gate") or "").partition(": ")[2]
     more = why or str(row["verdict"])
-    said = f"{case or 'the case'}: {speeds} {row['unit']}, {text} times"
+    change = f"{case or 'the case'}: {speeds} {row['unit']}, {text} times"
     return {
         "case": case or str(row["quantity"]),
         "ratio": text,
@@ -85,7 +85,7 @@ def _shown(row: Row, same: Sequence[str], far: float, root: Path, folder: Path) 
         "unit": row["unit"],
         "samples": row["samples"],
         "more": "" if more == verdict else more,
-        "says": f"{said} ({sure or 'no interval'}), {row['samples'] or 'no samples'}: {verdict}",
+        "says": f"{change} ({sure or 'no interval'}), {row['samples'] or 'no samples'}: {verdict}",
         "links": [
             (name, link(root / row[key], folder))
             for name, key in (("A", "a_document"), ("B", "b_document"))

@@ -55,9 +55,9 @@ def ask(table: Table, db: Any) -> Found:
     several, order = answers.several(places), tables.names("patterns")
     places.sort(key=lambda place: (answers.where(place, several), rank(place.pattern, order)))
     peaks = findings.ceilings(share_of_peak.of_cases(db, where), places)
-    said = [*_counts(table), *findings.answers(db, where, places, peaks)]
-    said += [("noise", text) for text in answers.troubles(db, where)]
-    return Found(places, {id(place): row["efficiency"] for place, row in peaks}, said)
+    remarks = [*_counts(table), *findings.answers(db, where, places, peaks)]
+    remarks += [("noise", text) for text in answers.troubles(db, where)]
+    return Found(places, {id(place): row["efficiency"] for place, row in peaks}, remarks)
 
 
 def show(table: Table, found: Found, ends: Answers) -> None:
@@ -93,10 +93,10 @@ def as_json(found: Found) -> dict[str, Any]:
 
 
 def _counts(table: Table) -> Answers:
-    said = [("failed", line) for line in footer.failure_lines(table)]
+    remarks = [("failed", line) for line in footer.failure_lines(table)]
     parts = [footer.interruption(table), footer.counts_text(table)]
     parts += [why for why, _ in footer.skip_reasons(table)[:1]]
-    return [*said, ("rows", "; ".join(filter(None, parts)))]
+    return [*remarks, ("rows", "; ".join(filter(None, parts)))]
 
 
 def _wrong(row: Row) -> Line:
@@ -158,11 +158,11 @@ def _end(value: float) -> str:
     return f"{value:.{0 if value >= 10 else 2 if abs(value - 1) < 0.05 else 1}f}"
 
 
-def _print(lines: Sequence[Line], said: Answers) -> None:
+def _print(lines: Sequence[Line], remarks: Answers) -> None:
     """On a terminal, as many lines as leave room for the rest."""
     console = screen.console()
     terminal = sys.stdout.isatty()
-    below = [line for about, text in said if text for line in _wrapped(about, text, console)]
+    below = [line for about, text in remarks if text for line in _wrapped(about, text, console)]
     room = console.height - len(below) - 1 if terminal else sys.maxsize
     shown, rest = _table(lines, console), len(lines)
     while len(shown) > max(room, 4):

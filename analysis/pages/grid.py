@@ -74,8 +74,8 @@ def show(rows: Rows, columns: Sequence[str], *, wide: bool, below: str = "") -> 
         return
     same = [name for name in columns[:-1] if len(rows) > 1 and _is_the_same(rows, name)]
     if same:
-        said = ", ".join(f"{_title(name)} {value_text(rows[0][name])}" for name in same)
-        console.print(screen.shown(f"all: {said}"))
+        text = ", ".join(f"{_title(name)} {value_text(rows[0][name])}" for name in same)
+        console.print(screen.shown(f"all: {text}"))
     columns = [name for name in columns if name not in same]
     if _needs(rows, columns) > console.width:
         rows, columns = as_cases(rows, columns)

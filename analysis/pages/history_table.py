@@ -52,8 +52,8 @@ def change_text(change: Change) -> str:
 
 def in_words(found: Sequence[History]) -> str:
     counts = Counter(one.status for one in found)
-    said = ", ".join(f"{count} {status}" for status, count in counts.most_common())
-    return f"{len(found)} histories: {said}"
+    text = ", ".join(f"{count} {status}" for status, count in counts.most_common())
+    return f"{len(found)} histories: {text}"
 
 
 def bad_lines(found: Sequence[History]) -> list[str]:

@@ -103,7 +103,7 @@ OVERVIEW = {
     "file_system": "file system",
     "processes": "processes",
     "verdict": "verified",
-    **{f"{way}_{name}": head.format(way) for way in DIRECTIONS for name, head in _OF_BOTH.items()},
+    **{f"{d}_{name}": head.format(d) for d in DIRECTIONS for name, head in _OF_BOTH.items()},
     "files": "files",
 }
 _TITLES = {**SHORT, "fs": "file system"}
@@ -233,8 +233,8 @@ def _cells(section: Section, root: Path, folder: Path, why: Reasons) -> dict[str
             cell = _cell(name, row[name])
             target = row.get(section.links.get(name, "")) or ""
             cell["link"] = link(root / target, folder) if target else ""
-            if name == "efficiency" and (said := why(row)):
-                cell.update(text=with_mark(cell["text"], said), says=said, style="n above")
+            if name == "efficiency" and (reason := why(row)):
+                cell.update(text=with_mark(cell["text"], reason), says=reason, style="n above")
             cells.append(cell)
         rows.append(cells)
     return _shown(section.name, section.title, section.columns, rows, section.filters) | {
@@ -310,7 +310,7 @@ def _overview_row(row: Row, lines: Mapping[tuple[Any, ...], str], folder: Path) 
     values: Mapping[str, Any] = row.cells()
     run = row.run
     case = (run.system, run.partition, run.fs, run.stack, run.case, run.processes)
-    over = {f"{way}_over_time": lines.get((*case, f"{way}_bw"), "") for way in DIRECTIONS}
+    over = {f"{d}_over_time": lines.get((*case, f"{d}_bw"), "") for d in DIRECTIONS}
     cells = {name: _cell(name, {**values, **over}.get(name)) for name in OVERVIEW}
     for direction in DIRECTIONS:
         spread = row.bandwidth(direction)

@@ -85,11 +85,7 @@ def _compared(compare: Callable[..., list[Row]], db: Any, question: Question) ->
 
 def scaling(db: Any, session: str) -> Section:
     """Cases that the store has with two or more process counts, on the session's system."""
-    rows = store.rows(
-        db,
-        query("scaling", case=CASE, good=store.GOOD),
-        [session],
-    )
+    rows = store.rows(db, query("scaling", case=CASE, good=store.GOOD), [session])
     return section("scaling", rows)
 
 
@@ -113,18 +109,14 @@ SCORES = columns("scores")
 
 
 def score_card(db: Any, session: str) -> Section:
-    rows = store.rows(
-        db,
-        query("score_card", where=_current(session).sql),
-        [session, list(SCORES)],
-    )
+    rows = store.rows(db, query("score_card", where=_current(session).sql), [session, list(SCORES)])
     return section("score_card", rows)
 
 
 def ledger(db: Any, session: str) -> Section:
     amounts = {
-        f"{way}_{name}": f"ledger_{way}_{quantity}"
-        for way in ("write", "read")
+        f"{direction}_{name}": f"ledger_{direction}_{quantity}"
+        for direction in ("write", "read")
         for name, quantity in (
             ("amplification", "amplification"),
             ("payload_bytes", "payload"),
@@ -137,11 +129,7 @@ def ledger(db: Any, session: str) -> Section:
         f"max(value) FILTER (quantity = '{quantity}') AS {name}"
         for name, quantity in amounts.items()
     )
-    rows = store.rows(
-        db,
-        query("ledger", amounts=columns),
-        [session],
-    )
+    rows = store.rows(db, query("ledger", amounts=columns), [session])
     rows = [{**row, "behind": row["trace"] or row["document"]} for row in rows]
     made = section("ledger", rows)
     links = {**made.links, **dict.fromkeys(amounts, "behind")}

@@ -123,7 +123,7 @@ def _page(
         title=title,
         log=log,
         took=duration(log.seconds),
-        parts=[(title, map(grid.filled, of), said) for title, of, said in parts],
+        parts=[(title, map(grid.filled, of), notes) for title, of, notes in parts],
         judgement=judgement,
         links=links,
         drawn=[one for one in drawn if one],

@@ -98,14 +98,14 @@ def of_run(traced: Traced) -> list[Part]:
         for path, moved in ledger.other_files.items()
         if moved
     ]
-    said = [] if ledger.phases else [ledger.phases_from]
-    said += [f"not in the ledger: {', '.join(others)}"] if others else []
+    notes = [] if ledger.phases else [ledger.phases_from]
+    notes += [f"not in the ledger: {', '.join(others)}"] if others else []
     hints = [
         (key, asked or "-", used or "-") for key, (asked, used) in sorted(ledger.hints.items())
     ]
     parts = [
         Part("Byte ledger", sides, [_writers(ledger)]),
-        Part("Phases", [phases] if ledger.phases else [], [*said, *ledger.notes]),
+        Part("Phases", [phases] if ledger.phases else [], [*notes, *ledger.notes]),
         *of_calls(traced.singly, traced.log),
     ]
     if hints:

@@ -74,9 +74,9 @@ def kinds(trace: Trace) -> NDArray[np.uint64]:
     for i, one in enumerate(trace.files):
         for form, both in schedule.MOVES.items():
             table[i, form] = both
-        for way in range(2):
-            if one.level == TOGETHER and one.together[way]:
-                table[i, own.SINGLE, way] = table[i, own.ALL, way]
+        for direction in range(2):
+            if one.level == TOGETHER and one.together[direction]:
+                table[i, own.SINGLE, direction] = table[i, own.ALL, direction]
     return table
 
 
@@ -176,9 +176,11 @@ def _others(
     return acts, (columns[:, 0], columns[:, 1], columns[:, 2])
 
 
-def moved_extents(rows: NDArray[np.void], phase: NDArray[np.int64], way: int) -> NDArray[np.void]:
+def moved_extents(
+    rows: NDArray[np.void], phase: NDArray[np.int64], direction: int
+) -> NDArray[np.void]:
     """File, phase, start and end of what a process read or wrote; touching extents are merged."""
-    which = (rows["write"] == way) & (rows["length"] > 0)
+    which = (rows["write"] == direction) & (rows["length"] > 0)
     out = np.empty(
         int(which.sum()), [("file", "<u4"), ("phase", "<u4"), ("start", "<i8"), ("end", "<i8")]
     )

@@ -12,7 +12,7 @@ from ..darshan.raw import SYNC
 from . import own, schedule, trace
 from .phases import Phases, find
 from .plan import Plan
-from .synthesise import SAID
+from .synthesise import NOTE
 from .trace import READ, TOGETHER, WRITE, Choice, Trace
 
 SHOWN = 3  # differences
@@ -42,14 +42,14 @@ class PhaseTime:
 
 @dataclass(frozen=True)
 class Comparison:
-    """`wrong`: the differences, one per line; `said`: what could not be compared."""
+    """`wrong`: the differences, one per line; `notes`: what could not be compared."""
 
     log: dict[int, Sums]
     replay: dict[int, Sums]
     processes: int
     exact: int
     wrong: list[str]
-    said: list[str]
+    notes: list[str]
     phases: list[PhaseTime]
 
     @property
@@ -72,7 +72,7 @@ def load(planned: Path, log: Path, replay: Path) -> tuple[Trace, Trace]:
     header = schedule.read_header(planned)
     levels = [str(one["level"]) for one in header["files"]]
     found = []
-    for source, name, made_up in ((log, "path", SAID in header["said"]), (replay, "name", False)):
+    for source, name, made_up in ((log, "path", NOTE in header["said"]), (replay, "name", False)):
         paths = [str(one[name]) for one in header["files"]]
         found.append(trace.load(source, Choice((), False, paths, levels, made_up)))
     return found[0], found[1]
@@ -82,34 +82,34 @@ def compare(log: Trace, replay: Trace, gap: float) -> Comparison:
     """Both from `load`; `gap`: used for the schedule."""
     phases = find(log, gap)
     wrong: list[str] = []
-    said: list[str] = []
+    notes: list[str] = []
     if log.processes != replay.processes:
         wrong.append(f"{replay.processes} processes replay {log.processes}")
     if any((rows["offset"] < 0).any() for rows in replay.accesses):
-        said.append("the trace of the replay does not say where its MPI-IO calls begin: sizes only")
+        notes.append("the replay's trace does not say where MPI-IO calls begin: sizes only")
     exact = 0
     for rank, (a, b) in enumerate(zip(log.accesses, replay.accesses, strict=False)):
-        what = _difference(a, b, log, bool(said))
+        what = _difference(a, b, log, bool(notes))
         exact += not what
         if what:
             wrong.append(f"process {rank}: {what}")
     wrong += _calls_by_kind(log, replay)
     times = [] if wrong else _times(log, replay, phases)
     return Comparison(
-        {way: sums(log, way) for way in (READ, WRITE)},
-        {way: sums(replay, way) for way in (READ, WRITE)},
+        {direction: sums(log, direction) for direction in (READ, WRITE)},
+        {direction: sums(replay, direction) for direction in (READ, WRITE)},
         log.processes,
         exact,
         wrong,
-        said,
+        notes,
         times,
     )
 
 
-def program_seconds(plan: Plan, way: int) -> float:
+def program_seconds(plan: Plan, direction: int) -> float:
     """What the program itself took in its calls, as a replay counts it: of opening, writing (or
-    reading: `way`), flushing and closing, of the process that took longest in each phase. Opening
-    and closing count for what the file is open for then; of several times only the sum is known. Of
+    reading), flushing and closing, of the process that took longest in each phase. Opening and
+    closing count for what the file is open for then; of several times only the sum is known. Of
     MPI-IO calls that the POSIX calls below them stand for, the mean of all processes is known. 0:
     unknown."""
     trace, phases = plan.trace, plan.phases
@@ -123,10 +123,10 @@ def program_seconds(plan: Plan, way: int) -> float:
     mpiio = {entry.path: entry for entry in trace.log.files if entry.module == "MPI-IO"}
     for rank, rows in enumerate(trace.accesses):
         steps = trace.steps_of(rank)
-        rows = rows[(rows["write"] == way) & kept[rows["file"]]]
+        rows = rows[(rows["write"] == direction) & kept[rows["file"]]]
         steps = steps[np.isin(steps["kind"], own.STEPS)]
         for_writing = (steps["kind"] == SYNC) | (written[steps["file"]] & (steps["uses"] != 1))
-        steps = steps[for_writing == (way == WRITE)]
+        steps = steps[for_writing == (direction == WRITE)]
         np.add.at(took[rank], phases.of(rows), rows["end"] - rows["start"] + rows["waited"])
         np.add.at(took[rank], phases.of(steps), steps["end"] - steps["start"])
     opens = [Counter(period.file for period in mine) for mine in plan.periods]
@@ -134,22 +134,22 @@ def program_seconds(plan: Plan, way: int) -> float:
     for rank, mine in enumerate(plan.periods):
         for period in mine:
             writes = period.uses > 1 if period.uses else bool(written[period.file])
-            if kept[period.file] and writes == (way == WRITE):
+            if kept[period.file] and writes == (direction == WRITE):
                 entry = trace.files[period.file].counters
                 seconds = max(0.0, entry.values.get("F_META_TIME", 0.0)) if entry else 0.0
                 parts = users[period.file] * opens[rank][period.file]
                 took[rank, period.first] += seconds / parts
     counted = 0.0
     for one, writes in zip(trace.files, written, strict=True):
-        names = ["F_META_TIME"] if writes == (way == WRITE) else []
-        names += [("F_READ_TIME", "F_WRITE_TIME")[way]]
+        names = ["F_META_TIME"] if writes == (direction == WRITE) else []
+        names += [("F_READ_TIME", "F_WRITE_TIME")[direction]]
         values = mpiio[one.path].values if one.below else {}
         counted += sum(max(0.0, values.get(name, 0.0)) for name in names)
     return float(took.max(axis=0).sum()) + counted / trace.processes
 
 
-def sums(trace: Trace, way: int) -> Sums:
-    mine = [rows["length"][rows["write"] == way] for rows in trace.accesses]
+def sums(trace: Trace, direction: int) -> Sums:
+    mine = [rows["length"][rows["write"] == direction] for rows in trace.accesses]
     return Sums(sum(len(some) for some in mine), sum(int(some.sum()) for some in mine))
 
 
@@ -175,8 +175,8 @@ def _calls_by_kind(log: Trace, replay: Trace) -> list[str]:
     """Collective calls must be collective again."""
     wrong = []
     for a, b in zip(log.files, replay.files, strict=True):
-        for way, word in ((READ, "READS"), (WRITE, "WRITES")):
-            if a.level == TOGETHER and a.together[way] and not a.own:
+        for direction, word in ((READ, "READS"), (WRITE, "WRITES")):
+            if a.level == TOGETHER and a.together[direction] and not a.own:
                 had, has = a.count(f"COLL_{word}"), b.count(f"COLL_{word}")
                 if had != has:
                     wrong.append(f"{has} collective {word.lower()}, and in the log {had}: {a.path}")

@@ -122,7 +122,7 @@ def read(folder: Path) -> Own:
                 calls = own.files.setdefault(record.id, Calls(record.path))
                 _take(own, calls, process, record, later)
         paths = {record.id: record.path for record in process.records}
-        for some in dict.fromkeys((one.data_set, one.slabs, one.way) for one in process.moves):
+        for some in dict.fromkeys((m.data_set, m.slabs, m.direction) for m in process.moves):
             own.moves.setdefault(paths[some[0].file], []).append((process.rank, *some))
     for calls in own.files.values():
         calls.why = calls.why or _place(calls) or _meet(calls)
@@ -173,7 +173,7 @@ def _take(own: Own, calls: Calls, process: RawProcess, record: RawRecord, later:
     if uses:
         calls.why = calls.why or "it was never closed"
     mine = np.concatenate(
-        [_rows(calls, process, record, way, views, later) for way in (raw.READ, raw.WRITE)]
+        [_rows(calls, process, record, d, views, later) for d in (raw.READ, raw.WRITE)]
     )
     steps += _ends(calls, events, record, mine, later)
     for other in process.records if (mine["offset"] < 0).any() else ():
@@ -204,17 +204,17 @@ def _ends(
     number = np.empty(len(mine), np.int64)
     number[order] = np.cumsum(mine["form"][order] & ENDS > 0) - 1
     found: list[tuple[float, ...]] = []
-    for _, way, of, start, end, sequence, kind, _ in events:
+    for _, direction, of, start, end, sequence, kind, _ in events:
         if kind != raw.WAIT:
             continue
-        first = way * len(sequences[raw.READ])
+        first = direction * len(sequences[raw.READ])
         if of:
-            at = int(np.searchsorted(sequences[way], of - 1))
+            at = int(np.searchsorted(sequences[direction], of - 1))
         else:
-            rows = mine[first : first + int(np.searchsorted(sequences[way], sequence))]
+            rows = mine[first : first + int(np.searchsorted(sequences[direction], sequence))]
             split = np.flatnonzero(rows["form"] == SPLIT)
-            at = int(split[-1]) if len(split) else len(sequences[way])
-        if at < len(sequences[way]) and (not of or sequences[way][at] == of - 1):
+            at = int(split[-1]) if len(split) else len(sequences[direction])
+        if at < len(sequences[direction]) and (not of or sequences[direction][at] == of - 1):
             mine["waited"][first + at] += end - start
             mine["done"][first + at] = end + later
             kind = raw.WAIT if of else END
@@ -241,12 +241,12 @@ def _rows(
     calls: Calls,
     process: RawProcess,
     record: RawRecord,
-    way: int,
+    direction: int,
     views: Sequence[tuple[int, int, int]],
     later: float,
 ) -> NDArray[np.void]:
-    segments = np.frombuffer(record.segments[way], SEGMENT)
-    marks = np.frombuffer(record.marks[way], MARK)
+    segments = np.frombuffer(record.segments[direction], SEGMENT)
+    marks = np.frombuffer(record.marks[direction], MARK)
     rows = np.zeros(len(segments), ACCESS)
     since, numbers, elements = (np.array(column, np.int64) for column in zip(*views, strict=True))
     which = np.searchsorted(since, marks["sequence"], side="right") - 1
@@ -254,7 +254,7 @@ def _rows(
     form = np.array([*map(_form, names), SINGLE])
     pointer = np.array([*map(bool, map(POINTER.match, names)), False])
     called = np.minimum(marks["call"], len(names))
-    rows["write"], rows["form"] = way, form[called]
+    rows["write"], rows["form"] = direction, form[called]
     rows["view"], rows["length"] = numbers[which], segments["length"]
     rows["offset"] = np.where(marks["at"] < 0, -1, marks["at"] * elements[which])
     rows["start"], rows["end"] = segments["start"] + later, segments["end"] + later
@@ -289,8 +289,8 @@ def _place(calls: Calls) -> str:
         before -= before[np.searchsorted(since, since)]
         ordered = mine["form"] & SHARED == 0
         turns.append((pointed[rank][ordered], since[ordered], before[ordered]))
-        for way, some in enumerate(calls.below.get(rank, ())):
-            at = pointed[rank][~ordered & (mine["write"] == way)]
+        for direction, some in enumerate(calls.below.get(rank, ())):
+            at = pointed[rank][~ordered & (mine["write"] == direction)]
             first = np.searchsorted(some["start"], rows["start"][at])  # POSIX call inside
             rows["offset"][at] = np.append(some["offset"], -1)[first]
         rows["offset"][pointed[rank][mine["length"] == 0]] = 0  # none is inside
@@ -300,9 +300,9 @@ def _place(calls: Calls) -> str:
     for (_, rows), (at, _, _) in zip(sorted(calls.rows.items()), turns, strict=True):
         rows["offset"][at] = place
         place = place + rows["length"][at]
-    for way in (raw.READ, raw.WRITE):
-        mine = np.concatenate([rows[rows["write"] == way] for rows in calls.rows.values()])
-        theirs = np.concatenate([both[way] for both in calls.below.values()] or [mine[:0]])
+    for direction in (raw.READ, raw.WRITE):
+        mine = np.concatenate([rows[rows["write"] == direction] for rows in calls.rows.values()])
+        theirs = np.concatenate([both[direction] for both in calls.below.values()] or [mine[:0]])
         bytes_ = [
             union(some["offset"], some["offset"] + some["length"])
             for some in (mine[mine["length"] > 0], theirs)

@@ -59,22 +59,22 @@ class Phases:
     def notes(self, gap: float) -> list[str]:
         if not len(self.begins):
             return [f"inferred: one phase, as the processes never all paused for {gap:g} s"]
-        said = []
+        notes = []
         if count := int((self.where == BARRIER).sum()):
-            said.append(f"{count} of {len(self)} phases begin at barriers")
+            notes.append(f"{count} of {len(self)} phases begin at barriers")
         if count := int((self.where == TURN).sum()):
             turn = "every process turns between writing and reading"
-            said.append(f"inferred: {count} of {len(self)} phases begin where {turn}")
+            notes.append(f"inferred: {count} of {len(self)} phases begin where {turn}")
         paused = self.pauses[self.where == PAUSE]
         if len(paused):
-            said.append(
+            notes.append(
                 f"inferred: {len(paused)} of {len(self)} phases begin after pauses of all "
                 f"processes of {gap:g} s or more ({gap * BETWEEN_DIRECTIONS:g} s between writing "
                 f"and reading); the shortest has {duration(paused.min())}, and is "
                 f"{paused.min() / self.within:.3g} times the longest inside a phase, of "
                 f"{duration(self.within)} at most"
             )
-        return said
+        return notes
 
 
 def find(trace: Trace, gap: float = GAP) -> Phases:
@@ -94,12 +94,12 @@ def find(trace: Trace, gap: float = GAP) -> Phases:
             held.clear()
             count = 0
     pause = start[1:] - end[:-1]
-    ways = np.zeros(len(start), np.uint8)
+    directions = np.zeros(len(start), np.uint8)
     for rows in trace.accesses:
         mine = np.searchsorted(start, rows["start"] - rows["early"], side="right") - 1
-        for way in (READ, WRITE):
-            ways[mine[rows["write"] == way]] |= 1 << way
-    long = (pause >= gap) | ((ways[1:] & ways[:-1]) == 0)
+        for direction in (READ, WRITE):
+            directions[mine[rows["write"] == direction]] |= 1 << direction
+    long = (pause >= gap) | ((directions[1:] & directions[:-1]) == 0)
     within = float(pause[~long].max(initial=short))
     none_yet = Phases(none, none, within, np.empty(0, np.uint8))
     found = none_yet.with_(start[1:][long] - pause[long], start[1:][long], PAUSE)

@@ -32,7 +32,7 @@ class Plan:
 
     trace: Trace
     phases: Phases
-    said: list[str]
+    notes: list[str]
     conflicts: list[str] = field(default_factory=list)
     undefined: int = 0
     prepared: int = 0
@@ -45,7 +45,7 @@ def make(trace: Trace, out: Path, gap: float = GAP) -> Plan:
     if phases.pauses.max(initial=0.0) > MOST_PAUSE:
         raise CannotReplayError(f"{trace.path}: a pause of {phases.pauses.max():.4g} s: damaged?")
     buffer, why = guess_buffer(trace)
-    plan = Plan(trace, phases, [*trace.said, *phases.notes(gap), why])
+    plan = Plan(trace, phases, [*trace.notes, *phases.notes(gap), why])
     _demote(plan)
     _leave_out_empty(plan)
     plan.periods = _periods(plan)
@@ -81,7 +81,7 @@ def make(trace: Trace, out: Path, gap: float = GAP) -> Plan:
             "phases": len(phases),
             "gap": gap,
             "buffer": buffer,
-            "said": plan.said,
+            "said": plan.notes,
             "conflicts": plan.conflicts,
         }
         writer.finish(header)
@@ -108,8 +108,8 @@ def _files(trace: Trace) -> list[dict[str, object]]:
     for rank in range(trace.processes):
         rows, _ = trace.pieces(rank)
         np.maximum.at(size, rows["file"], rows["offset"] + rows["length"])
-        for way in (READ, WRITE):
-            used[way, rows["file"][rows["write"] == way]] = True
+        for direction in (READ, WRITE):
+            used[direction, rows["file"][rows["write"] == direction]] = True
     return [
         {
             "name": name,
@@ -128,18 +128,18 @@ def _demote(plan: Plan) -> None:
     """Calls can only be collective if all processes of a file make equally many in each phase."""
     trace, phases = plan.trace, plan.phases
     for i, one in enumerate(trace.files):
-        for way in (READ, WRITE):
-            if one.level != TOGETHER or one.own or not one.together[way]:
+        for direction in (READ, WRITE):
+            if one.level != TOGETHER or one.own or not one.together[direction]:
                 continue
             counts = set()
             for rows in trace.accesses:
                 mine = rows[rows["file"] == i]
                 if len(mine):
-                    phase = phases.of(mine[mine["write"] == way])
+                    phase = phases.of(mine[mine["write"] == direction])
                     counts.add(np.bincount(phase, minlength=len(phases)).tobytes())
             if len(counts) > 1:
-                one.together[way] = False
-                plan.said.append(
+                one.together[direction] = False
+                plan.notes.append(
                     "inferred: independent calls in place of collective ones, as its processes do "
                     f"not make as many of them in each phase: {one.path}"
                 )
@@ -154,7 +154,7 @@ def _leave_out_empty(plan: Plan) -> None:
     keep = np.flatnonzero(bytes_of)
     if len(keep) == len(trace.files):
         return
-    plan.said += [
+    plan.notes += [
         f"not replayed: its calls moved no byte: {one.path}"
         for one, moved in zip(trace.files, bytes_of, strict=True)
         if not moved
@@ -193,17 +193,17 @@ def _periods(plan: Plan) -> list[list[Period]]:
         flushes = one.count("FSYNCS", "FDSYNCS", "SYNCS") / len(by)
         together = one.level == TOGETHER
         every = np.unique(np.concatenate([used for _, used, _ in by])) if together else None
-        for rank, used, ways in by:
+        for rank, used, directions in by:
             parts = _split(np.unique(used) if every is None else every, each, phases)
-            flush = (together or WRITE in ways) and flushes >= len(parts) / 2
+            flush = (together or WRITE in directions) and flushes >= len(parts) / 2
             for first, last in parts:
-                inside = ways[(used >= first) & (used <= last)]
-                uses = 0 if together else sum(1 << way for way in np.unique(inside).tolist())
+                inside = directions[(used >= first) & (used <= last)]
+                uses = 0 if together else sum(1 << d for d in np.unique(inside).tolist())
                 found[rank].append(Period(i, first, last, flush, uses))
             made += len(parts)
         wanted += opens
     if made != wanted:
-        plan.said.append(
+        plan.notes.append(
             f"inferred: {made} opens of the {wanted} that the log counts: a process has a file "
             "open from its first access to its last, and others where all pause"
         )
@@ -225,9 +225,9 @@ def _sweep(
 ) -> tuple[NDArray[np.void], NDArray[np.void]]:
     """What must exist beforehand, and what the application left undefined."""
     before, undefined = [], []
-    by_way = {way: _joined(found) for way, found in moved.items()}
+    by_direction = {d: _joined(found) for d, found in moved.items()}
     for i, one in enumerate(plan.trace.files):
-        reads, writes, during = (_of_file(by_way[way], i) for way in (READ, WRITE, DURING))
+        reads, writes, during = (_of_file(by_direction[d], i) for d in (READ, WRITE, DURING))
         try:
             found = extents.conflicts(writes.with_(during))
         except OverflowError:
@@ -243,7 +243,7 @@ def _sweep(
                 f"processes {a} and {b} write bytes {low} to {high} in one phase: {one.path}"
                 for low, high, a, b in found.examples
             ]
-            plan.said.append(
+            plan.notes.append(
                 f"undefined by the application: {count} bytes in {len(found.start)} places, which "
                 f"several processes write without order: {one.path}"
             )
@@ -251,7 +251,7 @@ def _sweep(
         before.append(_rows(i, start, end))
         both = extents.shared((start, end), extents.union(writes.start, writes.end))
         if len(both[0]):
-            plan.said.append(
+            plan.notes.append(
                 f"made beforehand, and also written: {int((both[1] - both[0]).sum())} bytes, which "
                 "are read before they are written or in the same phase; what was there before and "
                 f"what is written are both right for these reads: {one.path}"

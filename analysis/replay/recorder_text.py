@@ -22,7 +22,7 @@ from ..errors import AnalysisError
 FOLDER, RECORDER, POSIX = "_text", "Recorder (uiuc-hpc)", "POSIX"
 LINE = re.compile(r"(\d+\.\d+) (\d+\.\d+) (\S+) (?:\d+ )+\((.*) \)\n")
 # Words after the file's name, and which of them is the number of bytes, and the offset.
-AT = {f"p{way}{wide}": (3, -2, -1) for way in ("read", "write") for wide in ("", "64")}
+AT = {f"p{call}{wide}": (3, -2, -1) for call in ("read", "write") for wide in ("", "64")}
 NEXT = {"read": (2, -1), "write": (2, -1), "readv": (2, -2), "writev": (2, -2)}
 SEEKS, OPENS, SYNCS = ("lseek", "lseek64"), ("open", "open64"), ("fsync", "fdatasync")
 CREATES = ("creat", "creat64")
@@ -75,8 +75,8 @@ def read(source: Path, folder: Path) -> tuple[Log, list[Block], list[str]]:
             counters = files[path]
             counters["OPENS"] += one.opens
             counters["FSYNCS"] += one.syncs
-            for way, mine in one.moved.items():
-                counters[f"{way}S"] += len(mine)
+            for direction, mine in one.moved.items():
+                counters[f"{direction}S"] += len(mine)
     log = Log(
         source,
         RECORDER,
@@ -90,17 +90,17 @@ def read(source: Path, folder: Path) -> tuple[Log, list[Block], list[str]]:
         tuple(FileTrace(POSIX, path, dict(some), {}, ()) for path, some in files.items()),
         ids={number: path for path, number in numbers.items()},
     )
-    return log, blocks, _said(through)
+    return log, blocks, _notes(through)
 
 
-def _said(through: set[str]) -> list[str]:
-    said = ["the trace has the bytes that a call was asked for: one that moved less counts in full"]
+def _notes(through: set[str]) -> list[str]:
+    notes = ["the trace has the bytes that a call asked for: one that moved less counts in full"]
     if any(call.startswith("MPI_File_") for call in through):
-        said.append(
+        notes.append(
             "replayed as the POSIX calls of its MPI library: the text has no sizes of types"
         )
     stdio = [call for call in STREAMS if call in through]
-    return [*said, *([f"not replayed: {', '.join(stdio)}"] if stdio else [])]
+    return [*notes, *([f"not replayed: {', '.join(stdio)}"] if stdio else [])]
 
 
 def _calls(path: Path) -> Iterator[tuple[float, float, str, list[str]]]:

@@ -15,7 +15,7 @@ from ..darshan.log import FileTrace, Log
 from ..errors import AnalysisError
 from .extents import Numbers
 
-SAID = (
+NOTE = (
     "SYNTHESISED from counters: bytes and calls of each file match the log; order, places "
     "and times are made up"
 )
@@ -42,13 +42,13 @@ def blocks(source: Path, log: Log, wanted: Container[str]) -> list[Block]:
 
 def _of_file(log: Log, entry: FileTrace, number: int) -> list[Block]:
     order = (WRITE, READ)
-    starts = [entry.values.get(f"F_{way}_START_TIMESTAMP", 0.0) for way in order]
+    starts = [entry.values.get(f"F_{direction}_START_TIMESTAMP", 0.0) for direction in order]
     if 0 < starts[1] < starts[0]:
         order = (READ, WRITE)
     parts: dict[str, dict[int, NDArray[np.void]]] = {}
     at = 0.0
-    for way in order:
-        parts[way], at = _direction(log, entry, way, at)
+    for direction in order:
+        parts[direction], at = _direction(log, entry, direction, at)
     ranks = sorted(parts[READ].keys() | parts[WRITE].keys())
     none = np.empty(0, SEGMENT)
     return [
@@ -57,24 +57,24 @@ def _of_file(log: Log, entry: FileTrace, number: int) -> list[Block]:
             number,
             rank,
             len(parts[WRITE].get(rank, none)),
-            np.concatenate([parts[way].get(rank, none) for way in (WRITE, READ)]),
+            np.concatenate([parts[direction].get(rank, none) for direction in (WRITE, READ)]),
         )
         for rank in ranks
     ]
 
 
 def _direction(
-    log: Log, entry: FileTrace, way: str, at: float
+    log: Log, entry: FileTrace, direction: str, at: float
 ) -> tuple[dict[int, NDArray[np.void]], float]:
     """Each process's accesses from a time on, and when the next ones may begin."""
-    calls = entry.count(f"{way}S")
-    moved = entry.count("BYTES_READ" if way == READ else "BYTES_WRITTEN")
+    calls = entry.count(f"{direction}S")
+    moved = entry.count("BYTES_READ" if direction == READ else "BYTES_WRITTEN")
     if not calls or not moved:
         return {}, at
-    each = _shares(log, entry, way, moved)
+    each = _shares(log, entry, direction, moved)
     busy = [rank for rank, size in each.items() if size]
     counts = _split(calls, [each[rank] for rank in busy])
-    seconds = max(entry.values.get(f"F_{way}_TIME", 0.0) / calls, CALL)
+    seconds = max(entry.values.get(f"F_{direction}_TIME", 0.0) / calls, CALL)
     stride = entry.count("STRIDE1_STRIDE") if entry.count("STRIDE1_COUNT") > calls / 2 else 0
     found: dict[int, NDArray[np.void]] = {}
     place, end = 0, at
@@ -97,10 +97,10 @@ def _direction(
     return found, end + PAUSE
 
 
-def _shares(log: Log, entry: FileTrace, way: str, moved: int) -> dict[int, int]:
+def _shares(log: Log, entry: FileTrace, direction: str, moved: int) -> dict[int, int]:
     """Bytes of each process; a record of all processes is split as evenly as possible."""
     if entry.ranks:
-        return {one.rank: one.read if way == READ else one.written for one in entry.ranks}
+        return {one.rank: one.read if direction == READ else one.written for one in entry.ranks}
     each, rest = divmod(moved, log.processes)
     return {rank: each + (rank < rest) for rank in range(log.processes)}
 

@@ -58,14 +58,14 @@ class TracedFile:
 
 @dataclass
 class Trace:
-    """`accesses`: of each process, by time. `said`: missing or inferred. `meetings`,
+    """`accesses`: of each process, by time. `notes`: missing or inferred. `meetings`,
     `moves`: as in Own. `hosts`: by process, if the log has them."""
 
     path: Path
     log: Log
     files: list[TracedFile]
     accesses: list[NDArray[np.void]]
-    said: list[str]
+    notes: list[str]
     synthesised: bool = False
     steps: list[NDArray[np.void]] = field(default_factory=list)
     views: list[RawView] = field(default_factory=lambda: [WHOLE])
@@ -138,16 +138,16 @@ def _load(
         blocks = synthesise.blocks(source, log, set(names))
     else:
         blocks = _blocks(source, path, log)
-    said = [synthesise.SAID] if made_up else dxt.notes(sum(block.set_back for block in blocks))
-    said += [f"the log is truncated: {name} is not whole" for name in read_header(path).cut]
-    return _of_blocks(source, log, blocks, said, choice, made_up, calls)
+    notes = [synthesise.NOTE] if made_up else dxt.notes(sum(block.set_back for block in blocks))
+    notes += [f"the log is truncated: {name} is not whole" for name in read_header(path).cut]
+    return _of_blocks(source, log, blocks, notes, choice, made_up, calls)
 
 
 def _of_blocks(
     source: Path,
     log: Log,
     blocks: list[dxt.Block],
-    said: list[str],
+    notes: list[str],
     choice: Choice,
     made_up: bool = False,
     calls: Own | None = None,
@@ -159,13 +159,13 @@ def _of_blocks(
     else:
         wanted = {i for i, name in log.ids.items() if _wanted(name, choice.only)}
         if lost := sum(len(block.segments) for block in blocks if block.file not in log.ids):
-            said.append(f"left out: {lost} accesses to files whose names the log lacks")
+            notes.append(f"left out: {lost} accesses to files whose names the log lacks")
         blocks = [block for block in blocks if block.file in wanted and len(block.segments)]
         if not blocks:
             where = ", ".join(choice.only) or "data"
             raise CannotReplayError(f"{source}: no access to a file of {where}")
-        said += _missing(log, blocks)
-        levels = _levels(log, blocks, choice.posix, said, calls or Own())
+        notes += _missing(log, blocks)
+        levels = _levels(log, blocks, choice.posix, notes, calls or Own())
         order = sorted(levels, key=lambda i: log.ids[i])
         if len(order) > MOST_FILES:
             raise CannotReplayError(f"{source}: {len(order)} files; expected at most {MOST_FILES}")
@@ -190,20 +190,20 @@ def _of_blocks(
         for i in order
     ]
     for one in files:
-        _find_collective(one, said)
+        _find_collective(one, notes)
     number = {identity: at for at, identity in enumerate(order)}
     accesses = _by_process(blocks, number, log)
-    trace = Trace(source, log, files, accesses, said, made_up, hosts=hosts)
+    trace = Trace(source, log, files, accesses, notes, made_up, hosts=hosts)
     if calls:
         trace.meetings, trace.moves = calls.meetings, calls.moves
         sets = {(one[1].file, one[1].name) for f in files for one in calls.moves.get(f.path, ())}
         if sets:
-            trace.said.append(f"{DATA_SETS}{len(sets)}; other methods get their arrays and owners")
+            trace.notes.append(f"{DATA_SETS}{len(sets)}; other methods get their arrays and owners")
     if calls and known:
         _add_own(trace, calls, {i: at for i, at in number.items() if i in known})
     moved = turns.align(accesses) if log.by_runtime else 0.0
     if moved:
-        said.append(
+        notes.append(
             f"inferred: clocks of processes differ by up to {moved:.3g} s (each begins "
             "when it starts), from where all turn between writing and reading"
         )
@@ -219,7 +219,7 @@ def _add_own(trace: Trace, calls: Own, number: dict[int, int]) -> None:
         trace.steps.append(steps)
     for identity in number:
         if calls.files[identity].without_pointer:
-            trace.said.append(
+            trace.notes.append(
                 "inferred: calls at a shared pointer are made at the places of their bytes, as "
                 f"nobody can repeat who comes first: {calls.files[identity].path}"
             )
@@ -250,14 +250,14 @@ def _blocks(source: Path, path: Path, log: Log) -> list[dxt.Block]:
 
 def _missing(log: Log, blocks: Sequence[dxt.Block]) -> list[str]:
     """Counters without single accesses: not replayed."""
-    said = []
+    notes = []
     if log.partial:
-        said.append(
+        notes.append(
             f"the log is partial: {', '.join(log.partial)} lost records; for all of them: {ROOM}"
         )
-    said += log.notes
+    notes += log.notes
     if sets := [entry for entry in log.files if entry.module in VARIABLES]:
-        said.append(
+        notes.append(
             f"{DATA_SETS}{len(sets)}, of which the log has counters and no call (iogauge trace "
             "lists them)"
         )
@@ -269,26 +269,26 @@ def _missing(log: Log, blocks: Sequence[dxt.Block]) -> list[str]:
             continue
         if entry.module == "STDIO" and entry.count("BYTES_READ", "BYTES_WRITTEN"):
             moved = entry.count("BYTES_READ", "BYTES_WRITTEN")
-            said.append(f"not replayed: {moved} bytes through stdio: {entry.path}")
+            notes.append(f"not replayed: {moved} bytes through stdio: {entry.path}")
         calls = _calls(entry)
         lost = calls - kept.get((entry.module, entry.path), calls)
         if lost > 0:
-            said.append(
+            notes.append(
                 f"not replayed: {lost} of {calls} calls of {entry.module}, which DXT lacks: "
                 f"{entry.path}"
             )
-    return said
+    return notes
 
 
 def _calls(entry: FileTrace) -> int:
     if entry.module == "POSIX":
         return entry.count("READS", "WRITES")
     kinds = ("INDEP", "COLL", "SPLIT", "NB")
-    return entry.count(*(f"{kind}_{way}" for kind in kinds for way in ("READS", "WRITES")))
+    return entry.count(*(f"{kind}_{d}" for kind in kinds for d in ("READS", "WRITES")))
 
 
 def _levels(
-    log: Log, blocks: Sequence[dxt.Block], posix: bool, said: list[str], calls: Own
+    log: Log, blocks: Sequence[dxt.Block], posix: bool, notes: list[str], calls: Own
 ) -> dict[int, str]:
     """MPI-IO if the log says which bytes its calls moved; else the POSIX calls below it."""
     counters = {entry.path: entry for entry in log.files if entry.module == "MPI-IO"}
@@ -327,7 +327,7 @@ def _levels(
                 f"{log.path}: {why or 'the log has no POSIX call'}: {path}{room}"
             )
         if why:
-            said.append(f"replayed as the POSIX calls of its MPI library: {why}: {path}")
+            notes.append(f"replayed as the POSIX calls of its MPI library: {why}: {path}")
     return found
 
 
@@ -344,15 +344,15 @@ def _read_by_library(log: Log, blocks: Sequence[dxt.Block]) -> set[int]:
     return {file for (file, _), of in lengths.items() if of["POSIX"] != of["MPI-IO"]}
 
 
-def _find_collective(one: TracedFile, said: list[str]) -> None:
+def _find_collective(one: TracedFile, notes: list[str]) -> None:
     """A log counts collective calls, but does not say which they were."""
     if one.level != TOGETHER or one.own:
         return
-    for way, word in ((READ, "READS"), (WRITE, "WRITES")):
+    for direction, word in ((READ, "READS"), (WRITE, "WRITES")):
         together, each = one.count(f"COLL_{word}"), one.count(f"INDEP_{word}")
-        one.together[way] = together > 0 and not each
+        one.together[direction] = together > 0 and not each
         if together and each:
-            said.append(
+            notes.append(
                 f"inferred: all {word.lower()} as independent calls, as the log does not say which "
                 f"{together} of {together + each} were collective: {one.path}"
             )

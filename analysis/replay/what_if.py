@@ -52,7 +52,7 @@ class WhatIf:
     arrays: list[tuple[str, Array]]
     steps: int
     processes: int
-    said: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     @property
     def bytes(self) -> int:
@@ -66,7 +66,7 @@ class WhatIf:
             for name, array in self.arrays[:SHOWN]
         ]
         more = len(self.arrays) - SHOWN
-        return [*self.said, *shown, *([f"and {more} arrays more"] if more > 0 else [])]
+        return [*self.notes, *shown, *([f"and {more} arrays more"] if more > 0 else [])]
 
     @property
     def blocks(self) -> int:
@@ -82,27 +82,27 @@ def with_posix_calls(trace: Trace) -> Trace:
         trace,
         accesses=accesses,
         views=[WHOLE],
-        said=[],
+        notes=[],
         files=[replace(one, level=POSIX) for one in trace.files],
         steps=[steps[np.isin(steps["kind"], (OPEN, CLOSE, SYNC))] for steps in trace.steps],
     )
 
 
-def make(trace: Trace, out: Path, way: int = WRITE) -> WhatIf:
-    """What it wrote, or (`way`) read. `CannotReplayError` if that is nothing, or too irregular."""
+def make(trace: Trace, out: Path, direction: int = WRITE) -> WhatIf:
+    """What it wrote, or read. `CannotReplayError` if that is nothing, or too irregular."""
     begins = _shown_from(trace)
-    word = ("read", "written")[way]
-    said: list[str] = []
+    word = ("read", "written")[direction]
+    notes: list[str] = []
     own: dict[int, list[tuple[str, int]]] = {}
     dumps: list[list[tuple[str, Array]]] = []
-    for i, by_rank in _moved(trace, way).items():
+    for i, by_rank in _moved(trace, direction).items():
         path = trace.files[i].path
         name = path.rsplit("/", 1)[-1]
         whole = _Part("", (), by_rank)
-        found = _data_sets(trace, path, way, whole.size, said) or [whole]
+        found = _data_sets(trace, path, direction, whole.size, notes) or [whole]
         for part in found:
             where = f"{path}:{part.name}" if part.name else path
-            part.by_rank = _apart(part.by_rank, f"{word} by several", where, said)
+            part.by_rank = _apart(part.by_rank, f"{word} by several", where, notes)
         ranks = {rank for part in found for rank in part.by_rank}
         if len(ranks) == 1:
             size = sum(part.size for part in found)
@@ -116,7 +116,7 @@ def make(trace: Trace, out: Path, way: int = WRITE) -> WhatIf:
                 ]
             )
     if own:
-        dumps += _own_files(own, said)
+        dumps += _own_files(own, notes)
     if not dumps:
         raise CannotReplayError(
             f"{trace.path}: nothing was {word}, so no other method can be compared"
@@ -127,28 +127,28 @@ def make(trace: Trace, out: Path, way: int = WRITE) -> WhatIf:
     }
     steps = len(dumps) if len(shapes) == 1 else 1
     if len(dumps) > 1:
-        said.append(
+        notes.append(
             f"{steps} dumps of one shape"
             if steps > 1
             else f"{len(dumps)} files (or groups of them) of different shapes: arrays of one file"
         )
     named = [one for dump in (dumps[:1] if steps > 1 else dumps) for one in dump]
     if any(one.below for one in trace.files):
-        said.append(
+        notes.append(
             "who owns what is as the MPI library's own POSIX calls have it: after collective "
             "calls, its aggregators"
         )
-    made = WhatIf(named, steps, trace.processes, said)
+    made = WhatIf(named, steps, trace.processes, notes)
     write_whole(out, _encoded(made, trace))
     return made
 
 
-def _moved(trace: Trace, way: int) -> dict[int, ByRank]:
+def _moved(trace: Trace, direction: int) -> dict[int, ByRank]:
     """For each file: what each process read or wrote, in as few extents as possible."""
     found: dict[int, ByRank] = {}
     for rank in range(trace.processes):
         rows, _ = trace.pieces(rank)
-        moved = moved_extents(rows, np.zeros(len(rows), np.int64), way)
+        moved = moved_extents(rows, np.zeros(len(rows), np.int64), direction)
         for i in np.unique(moved["file"]).tolist():
             mine = moved[moved["file"] == i]
             found.setdefault(i, {})[rank] = (mine["start"].copy(), mine["end"].copy())
@@ -166,11 +166,13 @@ def _shown_from(trace: Trace) -> dict[int, int]:
     return found
 
 
-def _data_sets(trace: Trace, path: str, way: int, in_file: int, said: list[str]) -> list[_Part]:
+def _data_sets(
+    trace: Trace, path: str, direction: int, in_file: int, notes: list[str]
+) -> list[_Part]:
     """What HDF5's calls moved, as bytes of each data set's elements in their order: in the file
     they may be in chunks, and packed by filters. Nothing if that is not known."""
     found: dict[tuple[str, int, int], _Part] = {}
-    moves = [one for one in trace.moves.get(path, ()) if one[3] == way]
+    moves = [one for one in trace.moves.get(path, ()) if one[3] == direction]
     for _, one, _, _ in moves:
         key = (one.name, one.bytes, len(one.dims))
         part = found.setdefault(key, _Part(one.name, (), {}))
@@ -188,7 +190,7 @@ def _data_sets(trace: Trace, path: str, way: int, in_file: int, said: list[str])
                 known.append(some)
                 left -= len(some[0])
         if slabs is None or one.kind == VARIABLE_LENGTH or len(known) < len(slabs):
-            said.append(
+            notes.append(
                 f"arrays as they are in the file: some selections of {path}:{one.name} are unknown"
             )
             return []
@@ -201,7 +203,7 @@ def _data_sets(trace: Trace, path: str, way: int, in_file: int, said: list[str])
     if parts:
         packed = ", packed by filters" * any(one.filters for _, one, _, _ in moves)
         size, sets = sum(part.size for part in parts), counted(len(parts), "data set")
-        said.append(
+        notes.append(
             f"{size} bytes of {sets}, as HDF5's calls have them; in the file, "
             f"{in_file}{packed}: {path}"
         )
@@ -223,7 +225,7 @@ def _arrays(part: _Part, begin: int) -> list[Array]:
     return found
 
 
-def _apart(by_rank: ByRank, what: str, path: str, said: list[str]) -> ByRank:
+def _apart(by_rank: ByRank, what: str, path: str, notes: list[str]) -> ByRank:
     """Bytes that several processes move go to the lowest one."""
     start = np.concatenate([mine[0] for mine in by_rank.values()])
     end = np.concatenate([mine[1] for mine in by_rank.values()])
@@ -240,12 +242,12 @@ def _apart(by_rank: ByRank, what: str, path: str, said: list[str]) -> ByRank:
         if len(kept[0]):
             found[rank] = kept
         taken = extents.union(*(np.concatenate(pair) for pair in zip(taken, mine, strict=True)))
-    said.append(f"{twice} bytes are {what} processes, and here by the lowest: {path}")
+    notes.append(f"{twice} bytes are {what} processes, and here by the lowest: {path}")
     return found
 
 
 def _own_files(
-    own: dict[int, list[tuple[str, int]]], said: list[str]
+    own: dict[int, list[tuple[str, int]]], notes: list[str]
 ) -> list[list[tuple[str, Array]]]:
     """Files that one process uses: the first ones of all processes are parts of one array."""
     dumps = []
@@ -261,7 +263,7 @@ def _own_files(
                 name = name or files[k][0]
         dumps.append([(name, arrays.widened(Array((place,), boxes)))])
     count = sum(len(files) for files in own.values())
-    said.append(f"{count} files of one process each are {len(dumps)} shared arrays")
+    notes.append(f"{count} files of one process each are {len(dumps)} shared arrays")
     return dumps
 
 
@@ -296,7 +298,7 @@ def _encoded(made: WhatIf, trace: Trace) -> bytes:
             "recorder": trace.log.recorder,
             "processes": made.processes,
             "steps": made.steps,
-            "said": made.said,
+            "said": made.notes,
             "datasets": datasets,
             "transfers": transfers,
         }

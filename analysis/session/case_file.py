@@ -35,12 +35,12 @@ def as_it_ended(case: dict[str, Any], folders: list[Path]) -> dict[str, Any]:
     if case["result"] != ABORTED:
         return case
     for folder in folders:
-        said = (read(folder) or {}).get("case", {})
-        if said.get("checked") and said.get("result") in _RESULTS:
-            reason = said.get("fail_reason")
+        ended = (read(folder) or {}).get("case", {})
+        if ended.get("checked") and ended.get("result") in _RESULTS:
+            reason = ended.get("fail_reason")
             return {
                 **case,
-                "result": said["result"],
+                "result": ended["result"],
                 "outputdir": str(folder),
                 "stagedir": str(folder),
                 "fail_reason": reason if isinstance(reason, str) else None,

@@ -322,8 +322,8 @@ def _stale(report: Path, case: dict[str, Any], result: Result) -> str:
         if spread is None or not isinstance(value, int | float):
             continue
         if abs(spread.median - value) > 1e-3 * abs(value):
-            said = f"{direction} {value:.1f} MiB/s"
-            return f"{DOCUMENT} holds {spread.median:.1f} where the report says {said}"
+            text = f"{direction} {value:.1f} MiB/s"
+            return f"{DOCUMENT} holds {spread.median:.1f} where the report says {text}"
     return ""
 
 

@@ -161,8 +161,8 @@ class Highest:
         for run in self._runs:
             if run.folder and run.folder.resolve() == folder:
                 large = {key: peak for key in BOTH if (peak := self.of(run, *key))}
-                small = {way: self.small.get(_small(run, f"small_{way}")) for way in DIRECTIONS}
-                return large | {("small", way): peak for way, peak in small.items() if peak}
+                small = {d: self.small.get(_small(run, f"small_{d}")) for d in DIRECTIONS}
+                return large | {("small", d): peak for d, peak in small.items() if peak}
         return {}
 
     def all(self) -> dict[Conditions, SessionPeak]:
@@ -185,9 +185,9 @@ def _reached(run: Run) -> Iterator[tuple[Conditions | Small, float, float, Sourc
             yield _conditions(run, *which), math.inf, value, own
     lasted = run.is_peak and beside(run, "fpp", "write")
     cases = () if lasted or run.result.rates or run.method not in CEILING_OF else DIRECTIONS
-    for way in cases:
-        key = _conditions(run, CEILING_OF[run.method], way)
-        known = [reached for one in run.samples if (reached := one.bandwidth(way))]
+    for direction in cases:
+        key = _conditions(run, CEILING_OF[run.method], direction)
+        known = [reached for one in run.samples if (reached := one.bandwidth(direction))]
         if known and not run.is_peak:
             yield key, run.result.payload_bytes, median(known), "case"
         for value in known if run.is_peak else ():

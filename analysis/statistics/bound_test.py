@@ -135,14 +135,14 @@ def _undecided(case: Samples, worths: Sequence[int], cases: int, rate: float) ->
             has += f", correlated: effectively {min(worths)}"
         if 0 < case.share < 1:
             has += ", some on each side of the bound"
-        fewest = _as_they_fall(case, min(worths), rate / cases, fewest)
+        fewest = _needed_if_unchanged(case, min(worths), rate / cases, fewest)
         if fewest > MOST:
             why = f"{has}: the bound is at their median, and more would not decide"
             return Decision("not decided yet", why)
     return Decision("not decided yet", f"{has}; {fewest} needed{among}", fewest)
 
 
-def _as_they_fall(case: Samples, worth: int, rate: float, fewest: int) -> int:
+def _needed_if_unchanged(case: Samples, worth: int, rate: float, fewest: int) -> int:
     """How many jobs decide it if they keep their distribution. `fewest`: if all are on one side."""
     share = max(case.share, 1 - case.share)
     beyond = NormalDist().inv_cdf(1 - rate)

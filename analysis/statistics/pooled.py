@@ -90,7 +90,7 @@ def _of_rounds(cases: Sequence[Sequence[float]], level: float) -> Pooled:
             freedom = min(freedom, max(int(square**2 / worth), 1))
     error = math.sqrt(square) / len(cases)
     half = t_quantile((1 - level) / 2, freedom) * error
-    value, low, high = (math.exp(middle + way) for way in (0, -half, half))
+    value, low, high = (math.exp(middle + end) for end in (0, -half, half))
     fewest = min(map(len, cases))
     interval = Interval(value, low, high, "rounds", (fewest,), fewest, 2)
     above = t_tail(abs(middle) / error, freedom) if error else 0.0

@@ -109,7 +109,7 @@ def _unsigned(args: argparse.Namespace, folder: Path) -> list[str]:
 
 def _recomputed(folder: Path) -> list[str]:
     contents.check_places(folder)
-    claimed = contents.said(folder)
+    claimed = contents.claimed(folder)
     found = verdicts(folder)
     try:
         made = json_file.read(folder / contents.VERSIONS, contents.VERSIONS)

@@ -72,11 +72,11 @@ def run(args: argparse.Namespace) -> int:
     if known is None:
         print(certificate_text.short(certificate.judge(folder)))
         return EXIT_OK
-    said = certificate.news(certificate.judge(folder), known)
-    for line in (*said.notes, *(f"NEW: {line}" for line in said.new)):
+    news = certificate.news(certificate.judge(folder), known)
+    for line in (*news.notes, *(f"NEW: {line}" for line in news.new)):
         print(line)
-    print(f"{len(runs)} runs; wrong and not in {args.check}: {len(said.new)}")
-    return EXIT_NOT_VERIFIED if said.new or not runs else EXIT_OK
+    print(f"{len(runs)} runs; wrong and not in {args.check}: {len(news.new)}")
+    return EXIT_NOT_VERIFIED if news.new or not runs else EXIT_OK
 
 
 def _joined(option: str, given: list[list[str]]) -> list[str]:

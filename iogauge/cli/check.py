@@ -53,6 +53,6 @@ def exit_status(rows: Sequence[dict[str, Any]]) -> int:
 def in_words(rows: Sequence[dict[str, Any]]) -> str:
     """`12 met, 1 not met: not accepted in this session`."""
     counts = Counter(str(row["verdict"]) for row in rows)
-    said = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    text = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
     word = {EXIT_OK: "accepted", EXIT_NOT_VERIFIED: "not accepted", EXIT_DATA: "not decided"}
-    return f"{said}: {word[exit_status(rows)]} in this session"
+    return f"{text}: {word[exit_status(rows)]} in this session"

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from iogauge.analysis.errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK, UsageError
-from iogauge.analysis.judge.selection import WAYS, interrupted
+from iogauge.analysis.judge.selection import COMPARABLE, interrupted
 from iogauge.analysis.session.model import USUAL
 from iogauge.analysis.store import keys
 from iogauge.common import progress
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--html: a page compares runs with runs; {args.b}: see the report's page")
     db = options.connect(args)
     where = options.where(args, db).also("verdict <> 'nothing moved'")
-    keys.check(db, "--by", [args.by], WAYS)
+    keys.check(db, "--by", [args.by], COMPARABLE)
     words = [args.a] if args.b in SPECIAL else [args.a, args.b]
     for session in interrupted(db, where, args.by, words):
         notice(f"session {session} was interrupted: cases are missing in it")
@@ -90,11 +90,11 @@ def run(args: argparse.Namespace) -> int:
         found = compare_runs.compare(db, where, question, each)
         rows, answers = _show(args, found), found.answers
         slower = "slower over all cases together" if found.slower else ""
-    code, said = (EXIT_OK, "") if args.fail_slower is None else _gate(args, rows, slower)
+    code, message = (EXIT_OK, "") if args.fail_slower is None else _gate(args, rows, slower)
     if args.html:
-        _write_page(args, rows, {"gate": said, "answers": "\n".join(answers)})
-    if said:
-        notice(said)
+        _write_page(args, rows, {"gate": message, "answers": "\n".join(answers)})
+    if message:
+        notice(message)
     return code
 
 
@@ -142,7 +142,7 @@ def _gate(args: argparse.Namespace, rows: Sequence[Row], slower: str) -> tuple[i
     return code, _in_words(rows, code, slower)
 
 
-def _write_page(args: argparse.Namespace, rows: Sequence[Row], said: dict[str, str]) -> None:
+def _write_page(args: argparse.Namespace, rows: Sequence[Row], texts: dict[str, str]) -> None:
     from iogauge.analysis.pages import compare_page  # here: it is slow to load
 
     title = f"{args.b} (B) over {args.a} (A), by {args.by}"
@@ -152,7 +152,7 @@ def _write_page(args: argparse.Namespace, rows: Sequence[Row], said: dict[str, s
     if args.fail_slower is not None:
         words += [f"--fail-slower={100 * args.fail_slower:g}%", f"--correct={args.correct}"]
     root = options.store_of(args).resolve().parent
-    compare_page.write(args.html, rows, title, {"command": shlex.join(words), **said}, root)
+    compare_page.write(args.html, rows, title, {"command": shlex.join(words), **texts}, root)
     options.say_written(args.html)
 
 
@@ -167,10 +167,10 @@ def _outcome(row: Row) -> str:
 
 def _in_words(rows: Sequence[Row], code: int, slower: str) -> str:
     counts = Counter(_outcome(row) for row in rows)
-    said = ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
-    said = f"{slower}; {said}" if slower else said
+    text = ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
+    text = f"{slower}; {text}" if slower else text
     word = {EXIT_OK: "passed", EXIT_NOT_VERIFIED: "broken", EXIT_DATA: "not decided"}[code]
-    lines = [f"gate {word}: {said}"]
+    lines = [f"gate {word}: {text}"]
     for outcome in ("failed", "missing", "slower", "undecided"):
         of = [row for row in rows if _outcome(row) == outcome]
         for row in of[:NAMED]:

@@ -50,7 +50,7 @@ def show(
 def show_facts(args: argparse.Namespace, facts: Record, lines: Sequence[str], **more: Any) -> None:
     """One row, for people as `3 files, 12 calls`, and remarks. `more`: for JSON."""
     if args.json:
-        write_json({**facts, "said": lines, **more})
+        write_json({**facts, "notes": lines, **more})
     elif args.csv:
         write_csv([facts], ())
     else:

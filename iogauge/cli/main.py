@@ -116,8 +116,8 @@ def _find(words: list[str]) -> tuple[table.Command, list[str]]:
     if not words or words[0] in table.HELP:
         print(table.screen(USAGE))
         if words == ["--help"]:
-            said = (table.HELP_TEXTS / "exit-status.txt").read_text(encoding="utf-8")
-            print(f"\n{said}", end="")
+            text = (table.HELP_TEXTS / "exit-status.txt").read_text(encoding="utf-8")
+            print(f"\n{text}", end="")
         raise SystemExit(0)
     if found := table.renamed(words):
         old, new = found

@@ -32,7 +32,7 @@ from reframe_tests.machine import leftovers
 from . import formats, options, replay_steps
 
 ROUNDS = 7
-WAYS = {faster_alternative.WRITING: WRITE, faster_alternative.READING: READ}
+DIRECTIONS = {faster_alternative.WRITING: WRITE, faster_alternative.READING: READ}
 SCHEDULE = "app.schedule"
 POSIX_SCHEDULE = "posix-calls.schedule"
 
@@ -75,28 +75,28 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         formats.write_json(found)
     elif args.csv:
-        formats.write_csv(found["ways"], faster_alternative.COLUMNS)
+        formats.write_csv(found["alternatives"], faster_alternative.COLUMNS)
     return EXIT_OK if found["good"] else EXIT_NOT_VERIFIED
 
 
 def _all(runner: Runner, args: argparse.Namespace, known: Known, trace: Trace) -> dict[str, Any]:
     """The content of `answer.json`. `good`: all verified, and the replay matches the log."""
     made = plan.make(trace, runner.work / SCHEDULE, args.gap)
-    for line in (*made.said, *made.conflicts):
+    for line in (*made.notes, *made.conflicts):
         print(f"  {plain(line)}")
     replay = measured.logged(made.trace, runner.work / SCHEDULE)
     if args.fold:
         replay = replace(replay, words=[*replay.words, "--fold"], processes=args.fold)
-    program = {word: check.program_seconds(made, way) for word, way in WAYS.items()}
+    program = {word: check.program_seconds(made, of) for word, of in DIRECTIONS.items()}
     document, compared = _as_it_was(runner, replay, args, program)
     found: dict[str, Any] = {
         "trace": str(args.trace),
         "processes": made.trace.processes,
-        "said": made.said,
+        "notes": made.notes,
         "conflicts": made.conflicts,
         "replay": asdict(compared) if compared else None,
         "answer": [],
-        "ways": [],
+        "alternatives": [],
         "good": document is not None,
         "program_seconds": program,
     }
@@ -105,18 +105,19 @@ def _all(runner: Runner, args: argparse.Namespace, known: Known, trace: Trace) -
         print(plain(*found["answer"]))
         return found
     found["good"] = not (compared and compared.wrong)
-    for way in WAYS if args.rounds else ():
-        if not document["samples"][0].get(way):
+    for direction in DIRECTIONS if args.rounds else ():
+        if not document["samples"][0].get(direction):
             continue
         with Bar("replay") as bar:
-            contest = _contest(runner, made, args, known, bar, way)
+            contest = _contest(runner, made, args, known, bar, direction)
             if not contest:
                 break
             contest.flush = measured.flushes(document)
             contest.run(args.rounds)
-        lines = faster_alternative.answer(contest.alternatives, contest.decided, program[way], way)
+        both = contest.alternatives, contest.decided
+        lines = faster_alternative.answer(*both, program[direction], direction)
         found["answer"] += lines
-        found["ways"] += faster_alternative.rows(contest.alternatives, contest.decided, way)
+        found["alternatives"] += faster_alternative.rows(*both, direction)
         found["good"] = found["good"] and not any(one.wrong for one in contest.alternatives)
         print(*lines, sep="\n")
     return found
@@ -156,9 +157,9 @@ def _as_it_was(
             raise UsageError(replay.why)
         return None, None
     seconds = ", ".join(
-        f"{duration(measured.seconds(document, way))} {word}"
-        for way, word in (("write", "writing"), ("read", "reading"))
-        if document["samples"][0].get(way)
+        f"{duration(measured.seconds(document, direction))} {word}"
+        for direction, word in (("write", "writing"), ("read", "reading"))
+        if document["samples"][0].get(direction)
     )
     print(f"{measured.LOGGED}: verified, {seconds}")
     if traces is None:
@@ -171,11 +172,11 @@ def _as_it_was(
     for word, own_seconds in program.items():
         if document["samples"][0].get(word) and own_seconds:
             took = measured.seconds(document, word)
-            found.said.append(
+            found.notes.append(
                 f"time to {faster_alternative.PRESENT[word]}: {duration(own_seconds)} by the "
                 f"program, {duration(took)} by this replay"
             )
-            found.said.extend(filter(None, [faster_alternative.beside_program(took, own_seconds)]))
+            found.notes.extend(filter(None, [faster_alternative.beside_program(took, own_seconds)]))
     replay_steps.show(found)
     page = runner.work / "replay.html"
     replay_steps.write_page(page, found, (planned, args.trace, traces), (log, own))
@@ -183,7 +184,12 @@ def _as_it_was(
 
 
 def _contest(
-    runner: Runner, made: plan.Plan, args: argparse.Namespace, known: Known, bar: Bar, way: str
+    runner: Runner,
+    made: plan.Plan,
+    args: argparse.Namespace,
+    known: Known,
+    bar: Bar,
+    direction: str,
 ) -> Contest | None:
     if args.fold:
         print("no other methods: --fold runs fewer processes than the log has")
@@ -200,9 +206,9 @@ def _contest(
             f"{'' if holds_traces(args.trace) else other}"
         )
         return None
-    extents = runner.work / f"app.{way}.extents"
+    extents = runner.work / f"app.{direction}.extents"
     try:
-        shapes = what_if.make(made.trace, extents, WAYS[way])
+        shapes = what_if.make(made.trace, extents, DIRECTIONS[direction])
     except CannotReplayError as error:
         print(f"no other methods: {plain(str(error))}")
         return None
@@ -215,4 +221,4 @@ def _contest(
         plan.make(what_if.with_posix_calls(made.trace), posix, args.gap)
     others = Others(extents, shapes.steps, args.method, tuple(args.hint), posix)
     alternatives = [replay, *others.alternatives(replay, made.trace, known)]
-    return Contest(runner, alternatives, bar.count, way, seed=args.seed)
+    return Contest(runner, alternatives, bar.count, direction, seed=args.seed)

@@ -54,7 +54,7 @@ def run_plan(args: argparse.Namespace) -> int:
         "bytes_made_beforehand": made.prepared,
         "bytes_undefined": made.undefined,
     }
-    said = list(made.said)
+    notes = list(made.notes)
     if args.what_if:
         other = what_if.make(made.trace, args.what_if)
         found |= {
@@ -62,8 +62,8 @@ def run_plan(args: argparse.Namespace) -> int:
             "block_decompositions": other.blocks,
             "dumps": other.steps,
         }
-        said += other.lines()
-    formats.show_facts(args, found, said, conflicts=made.conflicts)
+        notes += other.lines()
+    formats.show_facts(args, found, notes, conflicts=made.conflicts)
     for path in filter(None, (args.out, args.what_if)):
         options.say_written(path)
     return EXIT_OK
@@ -106,7 +106,7 @@ def show(found: Comparison) -> None:
     console = screen.console()
     console.print(grid.of_texts(beside_page.sums(found)))
     print(f"sizes, offsets and order: exact for {found.exact} of {found.processes} processes")
-    for line in (*found.said, *found.wrong[: check.SHOWN]):
+    for line in (*found.notes, *found.wrong[: check.SHOWN]):
         print(f"  {plain(line)}")
     if len(found.wrong) > check.SHOWN:
         print(f"  and {len(found.wrong) - check.SHOWN} more")
@@ -160,6 +160,6 @@ def run_like(args: argparse.Namespace) -> int:
         "attributes": len(like.attributes) + sum(len(v.attributes) for v in like.variables),
         "bytes": like.bytes(),
     }
-    formats.show_facts(args, found, like.said)
+    formats.show_facts(args, found, like.notes)
     options.say_written(args.out)
     return EXIT_OK

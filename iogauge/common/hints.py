@@ -12,11 +12,11 @@ from . import tables
 
 @dataclass(frozen=True)
 class Hints:
-    """`mpi`: keys of MPI_Info. `environment`: variables. `ways`: the variables' names by hint."""
+    """`mpi`: keys of MPI_Info. `environment`: variables. `variables`: their names by hint."""
 
     mpi: Mapping[str, str]
     environment: Mapping[str, str]
-    ways: Mapping[str, str]
+    variables: Mapping[str, str]
 
     @property
     def words(self) -> list[str]:
@@ -65,8 +65,8 @@ def parse_hints(text: str) -> dict[str, str]:
     return found
 
 
-def way(key: str) -> str:
-    """How a hint reaches its library, a word of kernels/base/hints.def: `MPI_INFO` (ROMIO also
+def passed_in(key: str) -> str:
+    """Where a hint is passed, a word of kernels/base/hints.def: `MPI_INFO` (ROMIO also
     reads ROMIO_HINTS), `PNETCDF`, `ENVIRONMENT` or `HDF5`."""
     return _row(key)[1]
 
@@ -84,5 +84,5 @@ def _row(key: str) -> list[str]:
 def sort_hints(hints: Mapping[str, str]) -> Hints:
     """Sort hints by where their libraries look for them."""
     mpi = {key: value for key, value in hints.items() if variable(key) is None}
-    ways = {key: name for key in hints if (name := variable(key))}
-    return Hints(mpi, {name: hints[key] for key, name in ways.items()}, ways)
+    variables = {key: name for key in hints if (name := variable(key))}
+    return Hints(mpi, {name: hints[key] for key, name in variables.items()}, variables)

@@ -24,10 +24,10 @@ NAME = "iogauge-session.lock"
 def both(output: Path) -> list[Path]:
     """Of an output folder and this machine, in the order of taking."""
     own = output / NAME
-    return [own] if os.environ.get(ESCAPE) == MACHINE else [own, of_the_machine()]
+    return [own] if os.environ.get(ESCAPE) == MACHINE else [own, machine_wide()]
 
 
-def of_the_machine() -> Path:
+def machine_wide() -> Path:
     """A folder that all users can write, and that a restart empties."""
     common = Path("/run/lock")
     usable = common.is_dir() and os.access(common, os.W_OK | os.X_OK)

@@ -104,7 +104,7 @@ def send(number: int, find: Callable[[], Collection[int]]) -> bool:
     return bool(found)
 
 
-def wait_for_an_end(processes: list[int], seconds: float | None) -> None:
+def wait_for_any(processes: list[int], seconds: float | None) -> None:
     """At most so long; at once if the end cannot be awaited (Linux before 5.3)."""
     ends = select.poll()
     with ExitStack() as opened, suppress(AttributeError, OSError):

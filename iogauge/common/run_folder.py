@@ -51,11 +51,11 @@ def case_files(output: Path, session: str) -> Iterator[Path]:
 
 def build_error(folder: Path) -> str:
     """The first error in what a failed build printed; else empty."""
-    said = ""
+    text = ""
     for end in ("err", "out"):
         with suppress(OSError), (folder / f"rfm_build.{end}").open(errors="replace") as file:
-            said += file.read(MOST)
-    return first_error(said)
+            text += file.read(MOST)
+    return first_error(text)
 
 
 def is_session(name: str) -> bool:

@@ -73,5 +73,5 @@ def validator(schema: Path) -> Any:
 def _why(error: ValidationError) -> str:
     """The reason without the value, with which jsonschema's message begins: it may be long."""
     rest = error.message.removeprefix(repr(error.instance))
-    said = error.message if rest == error.message else f"{reprlib.repr(error.instance)}{rest}"
-    return one_line(said)
+    message = error.message if rest == error.message else f"{reprlib.repr(error.instance)}{rest}"
+    return one_line(message)

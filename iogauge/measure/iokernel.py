@@ -19,7 +19,7 @@ from iogauge.analysis.errors import AnalysisError
 from iogauge.common import json_file
 from iogauge.common.document import first_mismatch, not_started
 from iogauge.common.guard import Guard
-from iogauge.common.processes import of_session, send, wait_for_an_end, with_variable
+from iogauge.common.processes import of_session, send, wait_for_any, with_variable
 from iogauge.common.run_folder import recorder_of
 from iogauge.common.text import one_line
 
@@ -129,20 +129,20 @@ class Ended:
         return self._judged[1]
 
 
-def judge(status: int | None, document: Document | None, said: str) -> tuple[Kind, str]:
+def judge(status: int | None, document: Document | None, output: str) -> tuple[Kind, str]:
     """How a verifying run ended, and the reason unless it is right."""
     found = document or {}
     verification = found.get("verification") or {}
     error = str(found.get("error") or "")
-    if why := not_started(said):
+    if why := not_started(output):
         return "hung", why
-    if found.get("status") == "hung" or "no progress for" in said:
-        return "hung", error or _line(said, "no progress for")
+    if found.get("status") == "hung" or "no progress for" in output:
+        return "hung", error or _line(output, "no progress for")
     if verification.get("verdict") == "mismatch":
         return "wrong bytes", first_mismatch(verification) or "some byte read back was wrong"
-    why = one_line(error or _reason(said) or f"exit status {status}", LONGEST)
-    if "crashed" in said or status is None or not 0 <= status <= 128:
-        return "crashed", _line(said, "crashed") or why
+    why = one_line(error or _reason(output) or f"exit status {status}", LONGEST)
+    if "crashed" in output or status is None or not 0 <= status <= 128:
+        return "crashed", _line(output, "crashed") or why
     verified = verification.get("verdict") == "verified" and verification.get("elements")
     if status == 0 and found.get("status") == "ok" and verified:
         return "right", ""
@@ -151,14 +151,14 @@ def judge(status: int | None, document: Document | None, said: str) -> tuple[Kin
     return "refused" if status == REFUSED else "failed", why
 
 
-def _line(said: str, words: str) -> str:
-    lines = (line.strip() for line in said.splitlines() if words in line)
+def _line(output: str, words: str) -> str:
+    lines = (line.strip() for line in output.splitlines() if words in line)
     return one_line(next(lines, ""), LONGEST)
 
 
-def _reason(said: str) -> str:
+def _reason(output: str) -> str:
     """The reason: the program's own line rather than the launcher's."""
-    lines = [line.strip() for line in said.splitlines() if line.strip(" -")]
+    lines = [line.strip() for line in output.splitlines() if line.strip(" -")]
     own = (line for part in ("iokernel: error", "iokernel") for line in lines if part in line)
     return next(own, lines[0] if lines else "")
 
@@ -208,7 +208,7 @@ def execute(
         )
         status, outlived = None, None
         try:
-            wait_for_an_end([process.pid], seconds)  # Popen's own looks every 50 ms
+            wait_for_any([process.pid], seconds)  # Popen's own looks every 50 ms
             status = process.wait(seconds and max(0.0, began + seconds - time.monotonic()))
             outlived = _wait(process, mark, LINGER)
         except subprocess.TimeoutExpired:

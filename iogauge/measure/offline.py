@@ -49,8 +49,8 @@ def render(asked: Asked, target: Path, there: str, iokernel: str) -> tuple[list[
         left_out, written = skipped(reasons, len(cases)), []
         scripts = sorted(Path(folder).glob("stage/*/*/*/*/*/rfm_job.sh"))
         if done.returncode or not scripts or len(reasons) == len(cases) > 0:
-            said = done.stdout.splitlines()
-            lines = [line for line in said if "ERROR" in line or "error:" in line]
+            output = done.stdout.splitlines()
+            lines = [line for line in output if "ERROR" in line or "error:" in line]
             why = lines[-1] if lines else left_out or "nothing was selected"
             raise NothingRenderedError(f"no such test can run there: {why}")
         for script in scripts:

@@ -125,10 +125,10 @@ def chosen(names: Sequence[str], known: Known) -> list[str]:
     return list(found)
 
 
-def seconds(document: Mapping[str, Any], way: str = WRITING) -> float:
+def seconds(document: Mapping[str, Any], direction: str = WRITING) -> float:
     """Of writing: creating, writing, flushing and closing. Of reading: opening, too. A replay's
     processes are not in step: of the one that is longest in calls, phase by phase."""
-    sides = [sample[way] for sample in document["samples"]]
+    sides = [sample[direction] for sample in document["samples"]]
     return sum(float(side.get("in_calls", side["seconds"])) for side in sides)
 
 
@@ -148,7 +148,7 @@ class Contest:
     runner: Runner
     alternatives: Sequence[Alternative]
     at: At
-    way: str = WRITING
+    direction: str = WRITING
     flush: bool = False
     best: int = BEST
     seed: int = 1
@@ -188,4 +188,4 @@ class Contest:
             more = ["--fsync"] if self.flush and other.name != LOGGED else []
             found = self.runner.run(other, more)
             if found:
-                other.seconds[number] = seconds(found, self.way)
+                other.seconds[number] = seconds(found, self.direction)

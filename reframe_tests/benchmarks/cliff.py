@@ -156,11 +156,11 @@ class CacheCliff(IoBenchmark):
         return values
 
     @run_before("sanity")
-    def record_the_striping(self) -> None:
+    def record_striping(self) -> None:
         """The job's many documents have no place for it."""
 
     @sanity_function
-    def every_byte_is_right(self) -> bool:
+    def all_bytes_are_right(self) -> bool:
         stage = Path(self.stagedir)
         try:
             for n in self.sizes():

@@ -33,12 +33,12 @@ class Components(S3d):
     def sorted_hints(self) -> Hints:
         found = super().sorted_hints
         chosen = {**found.environment, **self.the_component.environment}
-        return Hints(found.mpi, chosen, found.ways)
+        return Hints(found.mpi, chosen, found.variables)
 
-    def hints_against_the_name(self) -> str | None:
+    def hint_conflict(self) -> str | None:
         environ = self.current_environ
         here = missing(environ.name, environ.extras, self.component)
-        return here or super().hints_against_the_name()
+        return here or super().hint_conflict()
 
     def label_in_use(self, used: dict[str, Any]) -> tuple[list[str], list[str]]:
         wrong, silent = super().label_in_use(used)

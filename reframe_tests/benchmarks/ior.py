@@ -171,7 +171,7 @@ class Ior(IoBenchmark):
         ]
 
     @run_before("sanity")
-    def make_the_document(self) -> None:
+    def make_document(self) -> None:
         if not self.ior_program or self.is_dry_run():
             return
         stage = Path(self.stagedir)

@@ -75,8 +75,8 @@ class RamsesBenchmark(IoBenchmark):
     values = variable(str, value="hash", loggable=True)
 
     @run_after("init")
-    def set_where_it_runs(self) -> None:
-        super().set_where_it_runs()
+    def set_systems(self) -> None:
+        super().set_systems()
         self.pattern = f"ramses-{self.contents}"
 
     def size_in_name(self) -> int:
@@ -195,5 +195,5 @@ class RamsesHints(RamsesBenchmark):
 
     def label_hints(self) -> Label:
         buffering, sieving = HINT_SETS[self.hint_set]
-        ours = {f"romio_cb_{way}": buffering for way in ("write", "read")}
-        return {**ours, **{f"romio_ds_{way}": sieving for way in ("write", "read")}}
+        ours = {f"romio_cb_{direction}": buffering for direction in ("write", "read")}
+        return {**ours, **{f"romio_ds_{direction}": sieving for direction in ("write", "read")}}

@@ -68,15 +68,15 @@ class Replay(PlannedOfLog):
             *(["--fold"] if self.fold else []),
         ]
 
-    def sums(self, way: int) -> check.Sums:
-        return check.sums(self.made.trace, way) if self.made else check.Sums(0, 0)
+    def sums(self, direction: int) -> check.Sums:
+        return check.sums(self.made.trace, direction) if self.made else check.Sums(0, 0)
 
     def payload_bytes(self) -> int:
         """What the log writes; if it only reads, what it reads."""
         return self.sums(trace.WRITE).bytes or self.sums(trace.READ).bytes
 
     @sanity_function
-    def every_byte_is_right(self) -> bool:
+    def all_bytes_are_right(self) -> bool:
         """Everything the planner counted was moved; all of it was verified, except for what the
         program left undefined; and the replay's trace matches the log."""
         try:

@@ -98,6 +98,6 @@ class StripeSweep(S3d):
         return bool(with_stripes(given["fs"]))
 
     @run_after("init")
-    def set_where_it_runs(self) -> None:
-        super().set_where_it_runs()
+    def set_systems(self) -> None:
+        super().set_systems()
         self.valid_systems = with_stripes(self.fs)

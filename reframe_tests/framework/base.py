@@ -169,7 +169,7 @@ class IoBenchmark(
         return [f"{environ} {self.features}".strip() for environ in self.the_call.environs]
 
     @run_after("init")
-    def set_where_it_runs(self) -> None:
+    def set_systems(self) -> None:
         self.valid_systems = filesystems.partitions_with(self.fs)
         self.valid_prog_environs = stacks.chosen(self.hashcode) or self.environs()
         self.method = self.the_call.method
@@ -207,11 +207,11 @@ class IoBenchmark(
         self.nodes = self.nodes if self.unplaceable or self.is_local() else self.where.nodes
 
     @run_after("setup", always_last=True)
-    def skip_what_cannot_run(self) -> None:
+    def skip_if_impossible(self) -> None:
         """Last of all: the reasons depend on what earlier hooks have set."""
         reasons = (
             self.unplaceable,
-            self.hints_against_the_name(),
+            self.hint_conflict(),
             stacks.missing(self.current_environ, [*self.kernels.needs, *self.the_call.needs]),
             stacks.too_many(self.current_environ, self.num_tasks),
             self.kernels.lacks(self.method, self.mode),
@@ -222,16 +222,16 @@ class IoBenchmark(
         self.skip_if(bool(self.skip_reason), self.skip_reason)
 
     @run_after("setup")
-    def note_the_published_peak(self) -> None:
+    def set_published_peak(self) -> None:
         self.published_peak = filesystems.published_peak(self.file_system)
 
     @run_after("setup")
-    def use_the_stack(self) -> None:
+    def set_stack(self) -> None:
         launchers.use_stack(self.job.launcher, self.current_environ)
         launchers.pass_on(self.job.launcher, self.sorted_hints.environment)
 
     @run_before("run")
-    def keep_the_stacks_lock(self) -> None:
+    def keep_stack_lock(self) -> None:
         keep_packages(self)
 
     @run_before("run")
@@ -315,18 +315,18 @@ class IoBenchmark(
         return site and {**site, **{key: value for key, value in mine.items() if value}, **own}
 
     @run_before("run", always_last=True)
-    def hand_values_to_the_template(self) -> None:
-        self.hand_to_the_job(self.script_values())
+    def set_template_values(self) -> None:
+        self.pass_to_job(self.script_values())
 
     @run_before("sanity")
-    def record_the_striping(self) -> None:
+    def record_striping(self) -> None:
         """What the job read back goes into the document."""
         if not self.is_dry_run():
             striping.record(Path(self.stagedir), self.striping())
 
     @sanity_function
     @says_why
-    def every_byte_is_right(self) -> bool:
+    def all_bytes_are_right(self) -> bool:
         try:
             stage, expected, outside = Path(self.stagedir), self.expected(), self.outside()
             self.judged_by = judged_by(expected, outside, traced=bool(self.recorder))

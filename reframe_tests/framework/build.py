@@ -100,7 +100,7 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
     maintainers: typ.List[str] = []
 
     @run_after("init")
-    def build_where_jobs_run_if_local(self) -> None:
+    def set_build_locally(self) -> None:
         """Without a batch system a job, never beside a measurement."""
         mine = [p for p in self.current_system.partitions if p.fullname in self.valid_systems]
         self.build_locally = not all(p.scheduler.is_local for p in mine)
@@ -113,7 +113,7 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
         keep_packages(self)
 
     @run_after("setup")
-    def look_what_is_missing(self) -> None:
+    def check_requirements(self) -> None:
         """If the compiler is missing this builds nothing and passes, so that each test can say why
         it is skipped: ReFrame skips the tests of a skipped fixture without a reason."""
         if collected.folder():
@@ -153,7 +153,7 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
         return ", ".join(missing_modes(found, [f"{method}-{mode}"]))
 
     @run_before("compile")
-    def write_the_build(self) -> None:
+    def write_build_script(self) -> None:
         program = shlex.quote(str(self.program))
         build: Any = self.build_system
         build.commands = [] if self.given else self.cmake_commands()

@@ -76,15 +76,15 @@ class SelfDescribed(rfm.RegressionTestPlugin):
     judged_by: dict[str, Any] | None = None
 
     @run_before("run", always_last=True)
-    def say_that_it_runs(self) -> None:
+    def mark_running(self) -> None:
         self.write_case("fail", UNCHECKED, checked=False)
 
     @run_before("performance")
-    def say_that_it_was_right(self) -> None:
+    def mark_correct(self) -> None:
         self.write_case("fail", UNCOMPARED)
 
     @run_after("performance", always_last=True)
-    def say_that_it_passed(self) -> None:
+    def mark_passed(self) -> None:
         self.write_case("pass", None)
 
     def __rfm_json_encode__(self) -> Any:

@@ -78,12 +78,12 @@ class Documented(rfm.RegressionTestPlugin):
         return wanted and max(1, wanted // self.factor if not self.only_documented else wanted)
 
     @run_after("init")
-    def flush_as_the_document_did(self) -> None:
+    def set_default_flush(self) -> None:
         if self.fsync is None:  # type: ignore[has-type]
             self.fsync = not OF_DOCUMENTS.fullmatch(self.scale)
 
     @run_after("init", always_last=True)
-    def tag_with_its_experiments(self) -> None:
+    def tag_with_experiments(self) -> None:
         given = {name: getattr(self, name) for name in type(self).param_space.params}
         if self.only_documented:
             self.factor = self.point.factor

@@ -45,7 +45,7 @@ class Hinted(rfm.RegressionTestPlugin):
     def sorted_hints(self) -> Hints:
         return sort_hints(self.all_hints())
 
-    def hints_against_the_name(self) -> str | None:
+    def hint_conflict(self) -> str | None:
         """A mistake in the user's hints is a reason to skip."""
         return labels.contradiction(self.label_hints(), parse_hints(self.hints))
 

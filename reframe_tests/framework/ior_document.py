@@ -112,7 +112,7 @@ def _asked(asked: Asked, argv: list[str], parameters: dict[str, Any]) -> dict[st
         "mode": asked.mode,
         "directory": asked.directory,
         "hints": asked.hints,
-        "hints_environment": sort_hints(asked.hints).ways,
+        "hints_environment": sort_hints(asked.hints).variables,
         "prefix": asked.prefix,
         "steps": 1,
         "repeats": parameters["repetitions"],
@@ -220,8 +220,8 @@ def _summary(samples: list[dict[str, Any]]) -> dict[str, float | None]:
 
 def _error_document(stdout: str, asked: Asked) -> dict[str, Any]:
     """IOR stopped before its summary was complete."""
-    said = ERROR_LINE.search(stdout)
-    message = said.group(0).removeprefix("ERROR: ") if said else "it stopped without a message"
+    found = ERROR_LINE.search(stdout)
+    message = found.group(0).removeprefix("ERROR: ") if found else "it stopped without a message"
     return {
         "schema": SCHEMA,
         "status": "error",

@@ -33,14 +33,14 @@ class Planned(IoBenchmark):
         return True
 
     @run_after("init")
-    def leave_out_without_a_file(self) -> None:
+    def leave_out_without_file(self) -> None:
         if not self.given:
             self.valid_systems = []
         if self.in_quick():
             self.tags |= {"quick"}
 
     @run_after("setup")
-    def keep_the_plan(self) -> None:
+    def keep_plan(self) -> None:
         self.keep_files = [*self.keep_files, self.kept]
 
     def plan_once(self) -> None:

@@ -27,7 +27,7 @@ def _tidy(place: Path) -> None:
 
 class InCi(rfm.RegressionTestPlugin):
     @run_after("init")
-    def keep_the_system(self) -> None:
+    def set_ci_system(self) -> None:
         """RFM_SYSTEM is `--system` for ReFrame; jobs of one resource group run one by one."""
         name = runtime().site_config.subconfig_system
         group = f"iogauge-{name.replace(':', '-')}"
@@ -37,7 +37,7 @@ class InCi(rfm.RegressionTestPlugin):
 
 class Tidy(rfm.RegressionTestPlugin):
     @run_before("run")
-    def remove_what_killed_jobs_left(self) -> None:
+    def remove_leftovers(self) -> None:
         """Remove files of killed jobs, in the first test on a file system."""
         if not self.is_dry_run():
             _tidy(Path(self.file_system["path"]))

@@ -53,7 +53,7 @@ class TraceChecks(rfm.RegressionTestPlugin):
     began: tuple[float, float] | None = None
 
     @run_before("run", always_last=True)
-    def look_at_the_clock(self) -> None:
+    def note_start_time(self) -> None:
         """Not for a job that ran elsewhere before, and is only collected here."""
         if collected.VARIABLE not in os.environ:
             self.began = time.time(), time.monotonic()
@@ -95,7 +95,7 @@ class TraceChecks(rfm.RegressionTestPlugin):
         return mpi_problem(done.stdout, stacks.extras(self.current_environ)["mpi_library"]) is None
 
     @run_before("sanity", always_last=True)
-    def read_the_trace(self) -> None:
+    def parse_trace(self) -> None:
         """After the result document is complete. A failed run has no ledger."""
         if not self.recorder or self.is_dry_run():
             return

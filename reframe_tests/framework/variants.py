@@ -42,7 +42,7 @@ def values_of(words: list[str], short: str, long: str) -> list[str]:
     return []
 
 
-def can_be_told(tag: str) -> bool:
+def is_known_tag(tag: str) -> bool:
     """Does it choose a suite, scale or experiment, which parameters say?"""
     known = (*SUITES, *SCALES, *(one.id for one in experiments()))
     return any(re.search(tag, one) for one in known)
@@ -69,7 +69,7 @@ def benchmark(cls: Benchmark) -> Benchmark:
     """In place of `rfm.simple_test`: registers the variants that make sense (`makes_sense()`) and
     that `-n` and `-t` may choose; one of a class at least, so that `-S` knows it."""
     names = values_of(sys.argv[1:], "-n", "--name")
-    tags = list(filter(can_be_told, values_of(sys.argv[1:], "-t", "--tag")))
+    tags = list(filter(is_known_tag, values_of(sys.argv[1:], "-t", "--tag")))
 
     def wanted(number: int) -> bool:
         given = cls.get_variant_info(number)["params"]

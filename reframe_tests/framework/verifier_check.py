@@ -76,8 +76,8 @@ def problem(pattern: str, written: Any, read: Any, offset: int) -> str | None:
         return f"{changed}, and the verdict is {checked['verdict']!r}; expected {right}"
     first = checked["first"]
     if checked["mismatches"] != 1 or not 0 <= offset - first["offset"] < LARGEST_ELEMENT:
-        said = f"{checked['mismatches']} elements are said to be wrong"
-        return f"{changed}, and {said}, the first at byte {first['offset']}"
+        text = f"{checked['mismatches']} elements are said to be wrong"
+        return f"{changed}, and {text}, the first at byte {first['offset']}"
     if pattern in OWNED:
         both, each = OWNED[pattern]
         if offset % both // each == first["process"]:
@@ -151,7 +151,7 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
         self.time_limit = f"{self.limit()}s"
 
     @run_after("setup")
-    def look_if_it_is_known(self) -> None:
+    def skip_if_already_checked(self) -> None:
         """Run nothing if the stack is missing: each test gives the reason."""
         with suppress(OSError):
             if self.kernels.program.is_file():  # no device, which may never end
@@ -160,21 +160,21 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
         self.needless = bool(self.missing or (known and not self.seed and not self.is_dry_run()))
 
     @run_after("setup")
-    def wait_in_no_queue_for_nothing(self) -> None:
+    def stay_out_of_the_queue(self) -> None:
         """ReFrame has made the job before it hands over the kernels, which this depends on."""
         if self.needless and not self.current_partition.scheduler.is_local:
             self.local = True
             self._setup_run_job()
 
     @run_before("run")
-    def write_the_script(self) -> None:
+    def write_script(self) -> None:
         if self.needless:
             self.executable = "true"
             self.job.launcher = getlauncher("local")()
             return
         launchers.use_stack(self.job.launcher, self.current_environ)
         self.executable = str(self.kernels.program)
-        self.hand_to_the_job(self.script_values())
+        self.pass_to_job(self.script_values())
 
     def script_values(self) -> dict[str, Any]:
         draw = random.Random(self.seed or None)
@@ -236,7 +236,7 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
         return found if found and changes_bits(Path(found.library)) else None
 
     @sanity_function
-    def each_wrong_byte_is_found(self) -> bool:
+    def every_wrong_byte_is_found(self) -> bool:
         if self.needless:
             return True
         stage, recorder = Path(self.stagedir), self.recorder

@@ -27,13 +27,13 @@ def drawn(cases: Iterable[Any], chance: random.Random) -> list[Any]:
     peak tests, and tests that need each other, keep their places."""
     known = sorted(cases, key=lambda one: not one.check.is_fixture())
     blocks = [list(of) for _, of in itertools.groupby(known, lambda one: one.check.unique_name)]
-    free = [place for place, block in enumerate(blocks) if not any(map(_keeps_its_place, block))]
+    free = [place for place, block in enumerate(blocks) if not any(map(_is_fixed, block))]
     for place, block in zip(free, chance.sample([blocks[i] for i in free], len(free)), strict=True):
         blocks[place] = chance.sample(block, len(block))
     return [case for block in blocks for case in block]
 
 
-def _keeps_its_place(case: Any) -> bool:
+def _is_fixed(case: Any) -> bool:
     needs = any(not other.check.is_fixture() for other in case.deps)
     return bool(needs or case.num_dependents or case.check.is_fixture() or PEAK in case.check.tags)
 

@@ -57,7 +57,7 @@ def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
         "bytes": in_bytes,
         "line": shell.one_line,
         "name": shell.name,
-        "said": shell.said,
+        "in_quotes": shell.in_quotes,
         "checked": shell.checked_line,
     }
     return env

@@ -29,8 +29,8 @@ def checked_line(text: str) -> str:
     return text
 
 
-def said(text: object) -> str:
-    """In double quotes, without expansion."""
+def in_quotes(text: object) -> str:
+    """For text inside double quotes: nothing is expanded."""
     return re.sub(r'([\\"`$])', r"\\\1", one_line(text))
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 from iogauge.common import hints
 
-SELECTS = "OMPI_MCA_io"
-
 
 @dataclass(frozen=True)
 class Component:
@@ -20,7 +18,7 @@ class Component:
 
     @property
     def environment(self) -> dict[str, str]:
-        return {SELECTS: self.io}
+        return {"OMPI_MCA_io": self.io}
 
 
 # OMPIO's components in the table of hints, and the stack's ROMIO of whatever version.

@@ -75,9 +75,9 @@ def published_shares(entry: dict[str, Any], summary: dict[str, Any]) -> dict[str
     (MB/s), if there is one. It is the whole file system's, not what this job could have."""
     peak = entry.get("published_peak")
     return {
-        f"{way}_fraction_published": summary[f"{way}_bw"] * 2**20 / 1e6 / peak["value"]
-        for way in ("write", "read")
-        if peak and summary[f"{way}_bw"]
+        f"{direction}_fraction_published": summary[f"{direction}_bw"] * 2**20 / 1e6 / peak["value"]
+        for direction in ("write", "read")
+        if peak and summary[f"{direction}_bw"]
     }
 
 

@@ -110,7 +110,7 @@ class Fits(Placed):
     def moves(self) -> list[Move]:
         """What a repeat moves: the run, what servers measure beside it, the ceilings."""
         data = self.bytes_of_a_repeat()
-        found = [Move(data, self.slower(way)) for way in ("write", "read")]
+        found = [Move(data, self.slower(direction)) for direction in ("write", "read")]
         found += found if self.servers() else []
         return found + ([Move(data)] * 4 if self.ceilings else [])
 

@@ -47,7 +47,7 @@ def _opened(name: str | Path, how: int, within: int | None = None) -> Iterator[i
 
 def remove(place: Path) -> list[str]:
     """Remove what dead jobs left; a line for each, and for each of an unknown owner."""
-    said = []
+    notes = []
     with (
         suppress(OSError),
         _opened(place, os.O_RDONLY | os.O_DIRECTORY) as root,
@@ -55,8 +55,8 @@ def remove(place: Path) -> list[str]:
     ):
         for name in sorted(entry.name for entry in entries if FOLDER.fullmatch(entry.name)):
             with suppress(OSError), _opened(name, OPEN | os.O_DIRECTORY, root) as folder:
-                said += _look(folder, root, place / name)  # else a link, or another user's
-    return said
+                notes += _look(folder, root, place / name)  # else a link, or another user's
+    return notes
 
 
 def _look(folder: int, root: int, path: Path) -> list[str]:

@@ -66,7 +66,7 @@ class Placed(rfm.RegressionTestPlugin):
         shape = placement.shape_of(test.current_partition)
         return duration.time_limit(moves, bandwidth, repeats, more, shape.max_time, shape.blocks)
 
-    def hand_to_the_job(self, values: dict[str, Any]) -> None:
+    def pass_to_job(self, values: dict[str, Any]) -> None:
         """`values`: the template's variables."""
         extras = self.current_partition.extras
         alone = bool(self.exclusive_access and extras.get("exclusive", True))

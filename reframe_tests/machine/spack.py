@@ -172,8 +172,8 @@ def run(
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CannotUse(f"{shown}: {error}; run it by hand to see why") from None
     if done.returncode:
-        said = " ".join((done.stderr or done.stdout).split())[-300:]
-        raise CannotUse(f"{shown} ended with status {done.returncode}: {said}")
+        output = " ".join((done.stderr or done.stdout).split())[-300:]
+        raise CannotUse(f"{shown} ended with status {done.returncode}: {output}")
     return done.stdout
 
 
@@ -259,10 +259,10 @@ def _activation(spack: str, folder: Path) -> str:
     bare |= {key: value for key, value in os.environ.items() if key.startswith("SPACK_")}
     bare.pop("SPACK_ENV", None)
     bare["PATH"] = f"{Path(spack).parent}:/usr/local/bin:/usr/bin:/bin:{THE_JOBS}"
-    said = run(spack, "env", "activate", "--sh", "-d", str(folder), environment=bare)
+    output = run(spack, "env", "activate", "--sh", "-d", str(folder), environment=bare)
     lines = [f"# `spack env activate -d {folder}`, as ReFrame found it."]
     known = ["", *bare["PATH"].split(":")]
-    for name, value in EXPORT.findall(said):
+    for name, value in EXPORT.findall(output):
         added = [part for part in value.strip("'\"").split(":") if part not in known]
         if not added or NOT_FOR_JOBS.match(name):
             continue

@@ -70,8 +70,8 @@ def missing(environ: Any, features: Sequence[str]) -> str | None:
         if not _is_there(need["what"])
     ]
     if environment:
-        said = environment.lacking(features)
-        lacking += [f"Spack environment {environment.variant} {what}" for what in said]
+        absent = environment.lacking(features)
+        lacking += [f"Spack environment {environment.variant} {what}" for what in absent]
     return f"stack {environ.name}: {', '.join(lacking)}" if lacking else None
 
 

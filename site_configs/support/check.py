@@ -36,11 +36,11 @@ CEPH_UNIT = 65536  # bytes; stripe units are multiples of it
 def problems(site: Any) -> Iterator[str]:
     """All problems of a site, each beginning with its key. If types are wrong, only those."""
     errors = Draft202012Validator(SCHEMA).iter_errors(site)
-    wrong = list(dict.fromkeys(problem for error in errors for problem in said(site, error)))
+    wrong = list(dict.fromkeys(problem for error in errors for problem in violations(site, error)))
     yield from (one_line(problem, LONGEST) for problem in wrong or of_meaning(site))
 
 
-def said(site: Any, error: ValidationError) -> Iterator[str]:
+def violations(site: Any, error: ValidationError) -> Iterator[str]:
     at = place(site, list(error.absolute_path))
     schema: Any = error.schema
     found: Any = error.instance

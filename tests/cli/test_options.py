@@ -231,7 +231,7 @@ def test_each_option_has_help() -> None:
 @pytest.mark.parametrize(
     ("command", "option", "words"),
     [
-        ("compare", "by", selection.WAYS),
+        ("compare", "by", selection.COMPARABLE),
         ("compare", "b", compare.SPECIAL),
         ("advise", "kind", [f"{kind}: {text}" for kind, text in tables.KINDS.items()]),
     ],

@@ -37,7 +37,7 @@ def of_baselines(folder: Path, schema: str) -> object:
 
 def of_a_bundle(folder: Path, schema: str) -> object:
     written(folder / contents.VERDICTS, schema)
-    return contents.said(folder)
+    return contents.claimed(folder)
 
 
 def of_a_store(folder: Path, schema: str) -> object:

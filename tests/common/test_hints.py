@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from iogauge.common import tables
-from iogauge.common.hints import Known, known, parse_hints, sort_hints, variable, way
+from iogauge.common.hints import Known, known, parse_hints, passed_in, sort_hints, variable
 from tools.pages import __main__ as pages
 
 
@@ -42,9 +42,9 @@ def test_each_way_of_the_table_is_known() -> None:
     rows = tables.rows("base/hints.def", "IO_HINT_PREFIX")
     assert {way for _, way, _ in rows} == {"ENVIRONMENT", "PNETCDF", "HDF5"}
     for start, expected, before in rows:
-        assert way(f"{start}x") == expected
+        assert passed_in(f"{start}x") == expected
         assert variable(f"{start}x") == (f"{before}{start}x" if expected == "ENVIRONMENT" else None)
-    assert way("romio_cb_write") == "MPI_INFO"
+    assert passed_in("romio_cb_write") == "MPI_INFO"
 
 
 @pytest.mark.parametrize("text", ["cb_nodes", "=8", "8=8", "cb_nodes="])
@@ -58,7 +58,7 @@ WAYS = {"OMPIO": "ENVIRONMENT", "PNETCDF": "PNETCDF", "HDF5": "HDF5", "ROMIO": "
 
 def is_whole(hint: Known) -> bool:
     """It is passed as its library expects, and its values are what its kind says."""
-    if way(hint.name) != WAYS.get(hint.library, way(hint.name)) or not hint.what:
+    if passed_in(hint.name) != WAYS.get(hint.library, passed_in(hint.name)) or not hint.what:
         return False
     if hint.kind == "NUMBER":
         return hint.range is not None and hint.range[0] < hint.range[1]
@@ -106,7 +106,7 @@ def test_open_mpi_has_what_the_table_says() -> None:
     words = ["ompi_info", "--version"]
     text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
     version = re.findall(r"v([\d.]+)", text)[0]
-    theirs = {name for name in found if way(name) == "ENVIRONMENT"}
+    theirs = {name for name in found if passed_in(name) == "ENVIRONMENT"}
     ours = {hint.name for hint in known().values() if hint.library == "OMPIO"}
     assert theirs <= ours
     built = ("fs_lustre_", "fs_base")  # Lustre's component is in few builds

@@ -144,7 +144,7 @@ def test_hints(word: str, more: str) -> None:
     else:
         assert found["cb_nodes"]
         sorted_ones = hints.sort_hints(found)
-        assert set(sorted_ones.mpi) | set(sorted_ones.ways) == set(found)
+        assert set(sorted_ones.mpi) | set(sorted_ones.variables) == set(found)
 
 
 @fuzz("settings of the environment", 0.02, 50, word=st.sampled_from(WORDS) | texts)

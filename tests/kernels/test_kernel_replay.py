@@ -335,7 +335,7 @@ def test_the_programs_own_calls(kind: str, stack: Stack, tmp_path: Path) -> None
     assert run.good()["verification"]["verdict"] == "verified"
     log, own = check.load(file, traces, again / "traces")
     found = check.compare(log, own, float(schedule.read_header(file)["gap"]))
-    assert found.wrong == [] and found.exact == 2 and found.said == []
+    assert found.wrong == [] and found.exact == 2 and found.notes == []
     for rank in range(2):
         for name in ("file", "offset", "length"):
             assert (log.pieces(rank)[0][name] == own.pieces(rank)[0][name]).all()

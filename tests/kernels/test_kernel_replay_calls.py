@@ -73,7 +73,7 @@ def replayed(stack: Stack, traces: Path, folder: Path) -> tuple[plan.Plan, Any, 
     assert document["verification"]["verdict"] == "verified"
     gap = float(schedule.read_header(folder / "s")["gap"])
     found = check.compare(*check.load(folder / "s", traces, again / "traces"), gap)
-    assert found.wrong == [] and found.exact == 2 and found.said == []
+    assert found.wrong == [] and found.exact == 2 and found.notes == []
     return made, document, processes
 
 
@@ -94,7 +94,7 @@ def test_the_same_calls_again(stack: Stack, program: Path, tmp_path: Path, words
     log = traces_in(traces)
     made, document, own = replayed(stack, traces, tmp_path)
     assert [one.own for one in made.trace.files] == [True] * 2
-    assert not any("inferred" in line and "made" in line for line in made.said), made.said
+    assert not any("inferred" in line and "made" in line for line in made.notes), made.notes
     assert calls(own) == calls(log)
     ends = [len(some) for some in events(log, WAIT)]
     assert [len(some) for some in events(own, WAIT)] == ends
@@ -130,7 +130,7 @@ def test_a_shared_pointer_is_at_the_places_of_its_bytes(
     ran(stack, program, data, f"records {way} 20 2 write", traces)
     made, _, own = replayed(stack, traces, tmp_path)
     assert {name for some in calls(own) for name in some} == {again}
-    assert any("at a shared pointer are made at the places" in line for line in made.said)
+    assert any("at a shared pointer are made at the places" in line for line in made.notes)
     assert all(one.own for one in made.trace.files)
     places = np.concatenate([made.trace.pieces(rank)[0]["offset"] for rank in range(2)])
     assert sorted(places.tolist()) == sorted([4096 * i for i in range(40)] * 2)

@@ -250,7 +250,7 @@ def test_libraries_on_hdf5(stack: Stack, tmp_path: Path, method: str, words: str
     run, processes = kernel(stack, tmp_path, *words.split(), "--method", method, dxt=True)
     payload = run.good()["payload"]["bytes"]
     for way in (READ, WRITE):
-        moves = [one for process in processes for one in process.moves if one.way == way]
+        moves = [one for process in processes for one in process.moves if one.direction == way]
         large = [one for one in moves if math.prod(one.data_set.dims) > 64]
         assert all(one.slabs is not None for one in moves)
         assert sum(one.elements * one.data_set.bytes for one in large) == payload

@@ -51,13 +51,13 @@ def test_a_run_ends_if_its_parent_is_killed_once_it_has_started() -> None:
 
 def test_a_look_at_jobs_ends_with_the_first_of_them() -> None:
     with subprocess.Popen(["sleep", "60"]) as long, subprocess.Popen(["true"]) as short:
-        processes.wait_for_an_end([long.pid, short.pid], seconds=60)
+        processes.wait_for_any([long.pid, short.pid], seconds=60)
         assert short.poll() == 0 and long.poll() is None
-        processes.wait_for_an_end([long.pid], seconds=0.01)
+        processes.wait_for_any([long.pid], seconds=0.01)
         assert long.poll() is None
         long.kill()
-    processes.wait_for_an_end([], seconds=60)
-    processes.wait_for_an_end([short.pid], seconds=60)
+    processes.wait_for_any([], seconds=60)
+    processes.wait_for_any([short.pid], seconds=60)
 
 
 def test_after_an_end_all_processes_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ class Scheduler:
     def __init__(self) -> None:
         self.said: list[str] = []
 
-    def why_it_waits(self, job: Any) -> str:
+    def pending_reason(self, job: Any) -> str:
         return self.says
 
     def log(self, text: str, level: int) -> None:
@@ -122,7 +122,7 @@ def test_slurms_first_reason_is_not_the_answer(reason: str, clock: list[float]) 
     job = Job()
     scheduler: Any = job.scheduler
     scheduler.never, scheduler.held = slurm.Queued.never, slurm.Queued.held
-    scheduler.why_it_waits = lambda _: "PartitionConfig" if clock[0] < 200 else reason
+    scheduler.pending_reason = lambda _: "PartitionConfig" if clock[0] < 200 else reason
     assert end_of(job, clock)[1] == f"it cannot start: {reason}"
     assert 290 <= clock[0] < 400
 
@@ -138,9 +138,9 @@ def test_cobalts_log_has_the_exit_status(status: int, tmp_path: Path) -> None:
     """Without a log, the script's remains."""
     job: Any = SimpleNamespace(workdir=tmp_path, name="job", _exitcode=None)
     scheduler: Any = SimpleNamespace()
-    cobalt.CobaltScheduler.note_the_end(scheduler, job)
+    cobalt.CobaltScheduler.record_end(scheduler, job)
     assert job._exitcode is None
     said = f"Info: task completed normally with an exit code of {status}; initiating job cleanup"
     (tmp_path / "job.cobaltlog").write_text(f"Thu Nov 26 18:00:00 2026 +0000 (UTC) {said}\n")
-    cobalt.CobaltScheduler.note_the_end(scheduler, job)
+    cobalt.CobaltScheduler.record_end(scheduler, job)
     assert job._exitcode == status

@@ -143,9 +143,9 @@ def told(stack: Candidate, fs: Sequence[str], seed: int) -> Iterator[PlannedRun]
         if not stack.is_ompio or how.processes not in stack.counts or how.fs not in fs:
             continue
         calls = [c for c in stack.calls if (c.pattern, c.method, c.mode) == one.of and not c.served]
-        ways = [(how.setting, "told", one.runs)]
-        ways += [(setting, "instead", 2 * one.runs) for setting in one.avoided]
-        for call, (setting, why, runs) in itertools.product(calls, ways):
+        settings = [(how.setting, "told", one.runs)]
+        settings += [(setting, "instead", 2 * one.runs) for setting in one.avoided]
+        for call, (setting, why, runs) in itertools.product(calls, settings):
             for number in range(runs):
                 seed_of_run = 1 + (seed * 1000003 - number) % 999983
                 yield PlannedRun(

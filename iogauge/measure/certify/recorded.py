@@ -95,7 +95,7 @@ def execute(stack: Candidate, case: PlannedRun, base: Path, guard: Guard | None 
             document=folder / DOCUMENT,
             guard=guard,
         )
-    outcome, said = judge(done)
+    outcome, reason = judge(done)
     record = {
         **dict(zip(KEY, case.key, strict=True)),
         "size": rank(case.call, case.options),
@@ -104,8 +104,8 @@ def execute(stack: Candidate, case: PlannedRun, base: Path, guard: Guard | None 
         "seconds": round(done.seconds, 2),
     }
     if outcome != RIGHT:
-        said = said.replace(f"{folder}/", "").replace(f"{ROOT}/", "")
-        record |= {"says": said, "command": rerun_command(stack, case, base)}
+        reason = reason.replace(f"{folder}/", "").replace(f"{ROOT}/", "")
+        record |= {"says": reason, "command": rerun_command(stack, case, base)}
     return record
 
 

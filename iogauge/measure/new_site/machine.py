@@ -41,8 +41,8 @@ class Machine:
         except OSError as error:
             return Answer(trouble=str(error.strerror))
         if done.returncode:
-            said = (done.stdout + done.stderr).strip().splitlines()[-1:]
-            return Answer(trouble=one_line("".join(said)) or f"exit status {done.returncode}")
+            last = (done.stdout + done.stderr).strip().splitlines()[-1:]
+            return Answer(trouble=one_line("".join(last)) or f"exit status {done.returncode}")
         return Answer(done.stdout)
 
     def variable(self, name: str) -> str:

@@ -170,8 +170,8 @@ class Program:
 
 def _library(iokernel: Path) -> str:
     done = subprocess.run([str(iokernel), "--version"], capture_output=True, text=True, check=False)
-    said = done.stdout[done.stdout.find("{") :]
-    return str(json.loads(said)["mpi"]) if done.returncode == 0 else "an unknown MPI"
+    document = done.stdout[done.stdout.find("{") :]
+    return str(json.loads(document)["mpi"]) if done.returncode == 0 else "an unknown MPI"
 
 
 def make(made: Program, traces: Path, tries: int, notice: Notice) -> tuple[str, int, int]:

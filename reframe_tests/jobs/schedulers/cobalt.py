@@ -44,7 +44,7 @@ class CobaltScheduler(CommandScheduler):
             return None
         raise NotUnderstood(f"qstat: neither the job nor its end in {both(done)}")
 
-    def note_the_end(self, job: Any) -> None:
+    def record_end(self, job: Any) -> None:
         # The template's `--debuglog`; without it the script's own exit_status remains.
         log = text_of(Path(job.workdir) / f"{job.name}.cobaltlog")
         if match := EXIT_CODE.search(log):

@@ -36,15 +36,15 @@ class CommandScheduler(Templated, sched.JobScheduler):
     def __init__(self) -> None:
         self._submit_timeout = self.get_option("job_submit_timeout")
 
-    def why_it_waits(self, job: Any) -> str:
+    def pending_reason(self, job: Any) -> str:
         held = self.held_states.get(job.state)
-        return f"state {job.state}: {held}" if held else super().why_it_waits(job)
+        return f"state {job.state}: {held}" if held else super().pending_reason(job)
 
     def look(self, job: Any) -> str | None:
         """The job's state now, None once it has ended; `NotUnderstood`."""
         raise NotImplementedError
 
-    def note_the_end(self, job: Any) -> None:
+    def record_end(self, job: Any) -> None:
         """Set `_exitcode`, if the system reports it."""
 
     def emit_preamble(self, job: Any) -> list[str]:
@@ -96,7 +96,7 @@ class CommandScheduler(Templated, sched.JobScheduler):
         job.misunderstood = 0
         if state is None:
             job._state = "COMPLETED"
-            self.note_the_end(job)
+            self.record_end(job)
             job._completed = True
             return
         job._state = state

@@ -12,7 +12,7 @@ import reframe.utility.osext as osext
 from reframe.core.schedulers.local import LocalJobScheduler, _LocalJob
 
 from iogauge.common.guard import Guard
-from iogauge.common.processes import wait_for_an_end
+from iogauge.common.processes import wait_for_any
 from reframe_tests.jobs import registry
 from reframe_tests.jobs.schedulers.templated import Templated, TemplatedJob
 
@@ -57,7 +57,7 @@ class TemplatedLocalScheduler(Templated, LocalJobScheduler):
 
     def poll(self, *jobs: Any) -> None:
         running = [job for job in jobs if job is not None and not self.finished(job)]
-        wait_for_an_end([job._jobid for job in running if job._jobid], LOOK)
+        wait_for_any([job._jobid for job in running if job._jobid], LOOK)
         super().poll(*running)
         for job in running:
             if self.finished(job):

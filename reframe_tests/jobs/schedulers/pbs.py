@@ -66,9 +66,9 @@ class Careful(Templated):
         else:
             self.wait_for_output(job)
 
-    def why_in(self, said: str, job: Any) -> str:
-        why = super().why_in(said, job)
-        is_held = said and job.state == "HELD" and not DEPENDS.search(said)
+    def why_in(self, output: str, job: Any) -> str:
+        why = super().why_in(output, job)
+        is_held = output and job.state == "HELD" and not DEPENDS.search(output)
         return f"held until qrls: {why}" if is_held else why
 
     def doubt(self, job: Any) -> str | None:

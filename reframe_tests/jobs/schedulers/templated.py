@@ -83,14 +83,14 @@ class Templated:
         if job.misunderstood >= PATIENCE:
             give_up(self, job, problem)
 
-    def why_it_waits(self, job: Any) -> str:
-        said = ""
+    def pending_reason(self, job: Any) -> str:
+        output = ""
         with suppress(OSError, SpawnedProcessError):
-            said = osext.run_command(self.ask_why.format(job.jobid)).stdout
-        return self.why_in(said, job)
+            output = osext.run_command(self.ask_why.format(job.jobid)).stdout
+        return self.why_in(output, job)
 
-    def why_in(self, said: str, job: Any) -> str:
-        found = self.reason.search(said.replace("\n\t", ""))
+    def why_in(self, output: str, job: Any) -> str:
+        found = self.reason.search(output.replace("\n\t", ""))
         return one_line(found[1], 300) if found else f"it is in state {job.state}"
 
 
@@ -154,9 +154,9 @@ class TemplatedJob:
         except JobError as error:
             path = Path(self.workdir) / CASE  # type: ignore[attr-defined]
             with suppress(OSError, json_file.Unreadable, KeyError, TypeError):
-                said = json_file.read(path, CASE)
-                said["case"]["fail_reason"] = what(type(error), error, error.__traceback__)
-                write_whole(path, json.dumps(said) + "\n")
+                document = json_file.read(path, CASE)
+                document["case"]["fail_reason"] = what(type(error), error, error.__traceback__)
+                write_whole(path, json.dumps(document) + "\n")
             raise
 
     def why_not(self) -> str | None:
@@ -168,7 +168,7 @@ class TemplatedJob:
         too_long = job.longest_wait and waited > job.longest_wait
         if not too_long and waited < self.asked:
             return None
-        why = job.scheduler.why_it_waits(job)
+        why = job.scheduler.pending_reason(job)
         self.asked = AGAIN + 1.2 * waited
         if too_long:
             return f"maximum pending time exceeded: {why}"
@@ -182,8 +182,8 @@ class TemplatedJob:
             self.told = 2 * waited
             more = f"more: {job.scheduler.ask_why.format(job.jobid)}"
             limit = "" if job.longest_wait else "; -S max_pending_time=1h ends it after an hour"
-            said = f"{WAITS} {job.jobid}, {waited / 60:.0f} minutes: {why}; {more}{limit}"
-            job.scheduler.log(said, logging.INFO)
+            text = f"{WAITS} {job.jobid}, {waited / 60:.0f} minutes: {why}; {more}{limit}"
+            job.scheduler.log(text, logging.INFO)
         return None
 
     def _job_values(self) -> dict[str, Any]:

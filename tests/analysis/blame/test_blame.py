@@ -338,7 +338,7 @@ def test_the_clocks_of_two_nodes_are_put_on_one() -> None:
     clock.share(traced)
     assert traced.accesses["start"][0] == pytest.approx(2.0, abs=0.001)
     assert traced.unsure == pytest.approx(0.001)
-    assert "within 0.001000 s" in traced.said[0]
+    assert "within 0.001000 s" in traced.notes[0]
 
 
 def test_a_view_says_which_bytes_a_call_moves() -> None:

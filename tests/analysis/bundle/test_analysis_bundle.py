@@ -242,12 +242,15 @@ def no_record(folder: Path) -> None:
 TAMPERED = {
     "a number": (faster, "the bandwidth is 900000 MiB/s"),
     "numbers that follow from one another": (faster_throughout, "runs/0000"),
-    "a verdict": (verdict, "verdict: 'met' is said, 'not met' is found"),
+    "a verdict": (verdict, "verdict: 'met' is stated, 'not met' is found"),
     "a figure": (figure, "write_bw"),
     "a trace removed": (no_trace, "it was traced, but trace.darshan is missing"),
     "a trace swapped": (other_trace, "not what the trace says"),
-    "a ledger": (other_ledger, "not what the trace says: ledger.json: sides[0]: posix: 1 is said"),
-    "bounds": (bounds, "'at least 1e+06' is said, 'at least 0.001' is found"),
+    "a ledger": (
+        other_ledger,
+        "not what the trace says: ledger.json: sides[0]: posix: 1 is stated",
+    ),
+    "bounds": (bounds, "'at least 1e+06' is stated, 'at least 0.001' is found"),
     "bounds removed": (no_acceptance, "acceptance"),
     "a run removed": (no_run, "the run crashed or was killed"),
     "an exit status": (failed, "the job ended with exit status 1"),
@@ -377,4 +380,4 @@ def test_a_damaged_tar_file_is_refused(made: Made, tmp_path: Path) -> None:
     ],
 )
 def test_what_ssh_keygen_says_is_quoted(out: bytes, err: bytes, said: str) -> None:
-    assert manifest._said(subprocess.CompletedProcess([], 3, out, err)) == said
+    assert manifest._output(subprocess.CompletedProcess([], 3, out, err)) == said

@@ -117,7 +117,7 @@ def test_no_factor_where_owners_are_unknown(
     said = capsys.readouterr().out
     assert "no other methods: of the program's MPI-IO calls only the POSIX" in said
     kept = json.loads((Path(words[-1]) / "answer.json").read_text())
-    assert len(ran(words)) == 1 and kept["ways"] == []
+    assert len(ran(words)) == 1 and kept["alternatives"] == []
     # Seconds of all processes in F_META_TIME, F_WRITE_TIME and F_READ_TIME of its MPI-IO record, as
     # PyDarshan reads them; in the POSIX calls below they were 0.001 s.
     both = {"write": 0.7744915 + 0.9288363, "read": 0.7895749}
@@ -133,7 +133,7 @@ def test_no_factor_where_accesses_are_made_up(
     said = capsys.readouterr().out
     assert "no other methods: --synthesise makes up who owns which bytes" in said
     kept = json.loads((Path(words[-1]) / "answer.json").read_text())
-    assert len(ran(words)) == 1 and kept["ways"] == []
+    assert len(ran(words)) == 1 and kept["alternatives"] == []
     assert set(kept["program_seconds"].values()) == {0.0}
 
 
@@ -178,7 +178,7 @@ def test_for_programs(words: list[str], capsys: pytest.CaptureFixture[str]) -> N
 
 def test_the_replay_alone(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*words, "--rounds", "0", "--fold", "1", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["ways"] == []
+    assert json.loads(capsys.readouterr().out)["alternatives"] == []
     (line,) = ran(words)
     assert "--fold" in line
 

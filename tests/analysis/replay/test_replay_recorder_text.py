@@ -58,7 +58,7 @@ def test_positions(tmp_path: Path) -> None:
         ("/d/c", READ, 0, 8),
     ]  # fmt: skip
     assert found.files[0].count("FSYNCS") == 1
-    assert "not replayed: fwrite" in found.said
+    assert "not replayed: fwrite" in found.notes
 
 
 def test_a_file_of_ompio_is_no_data(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_only_a_program_of_mpi_io_is_said_to_be_replayed_without_it(
     call: str, tmp_path: Path
 ) -> None:
     found = trace.load(made(tmp_path, f"{call} 0 0 ( x", "write 0 0 ( /d/a %p 10"))
-    said = any("POSIX calls of its MPI library" in line for line in found.said)
+    said = any("POSIX calls of its MPI library" in line for line in found.notes)
     assert said == call.startswith("MPI_File_")
 
 

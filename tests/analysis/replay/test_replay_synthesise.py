@@ -38,7 +38,7 @@ def test_the_counters_are_kept(tmp_path: Path) -> None:
         found = check.sums(made.trace, way)
         assert found.calls == sum(one.count(calls) for one in kept) > 0
         assert found.bytes == sum(one.count(moved) for one in kept)
-    assert not made.undefined and made.said[0].startswith("SYNTHESISED")
+    assert not made.undefined and made.notes[0].startswith("SYNTHESISED")
     assert schedule.read_header(tmp_path / "s")["source"].startswith("synthesised from counters: ")
 
 

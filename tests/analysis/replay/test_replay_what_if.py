@@ -139,7 +139,7 @@ def test_what_two_write_has_one_owner(tmp_path: Path) -> None:
     made = planned(tmp_path, {"/a/1": [[(0, 10)], [(6, 10)]]})
     assert (
         sum(array.bytes for _, array in made.arrays) == 16
-        and "4 bytes are written by several processes" in made.said[0]
+        and "4 bytes are written by several processes" in made.notes[0]
     )
     ((_, one),) = made.arrays
     assert one.boxes == {0: [((0,), (10,))], 1: [((10,), (6,))]}
@@ -286,7 +286,7 @@ def test_data_sets_in_chunks_are_arrays(tmp_path: Path) -> None:
         ("1_x_0", Array((4, 6), {k: [((2 * k, 0), (2, 6))] for k in (0, 1)}, True))
     ]
     said = "192 bytes of 1 data set, as HDF5's calls have them; in the file, 2, packed by filters"
-    assert made.said == [f"{said}: /a/1"]
+    assert made.notes == [f"{said}: /a/1"]
     assert made.bytes == 4 * 6 * 8
 
 
@@ -320,7 +320,7 @@ def test_what_two_write_of_a_data_set_is_the_lowest_ones(tmp_path: Path) -> None
     both: list[Sequence[Slab] | None] = [[block((0,), (6,))], [block((3,), (6,))]]
     made = what_if.make(moving((9,), both, size=1), tmp_path / "e")
     assert owned(made).tolist() == [0] * 6 + [1] * 3
-    assert "3 bytes are written by several processes, and here by the lowest: /a/1:/x" in made.said
+    assert "3 bytes are written by several processes, and here by the lowest: /a/1:/x" in made.notes
 
 
 @pytest.mark.parametrize(
@@ -333,7 +333,9 @@ def test_what_is_not_known_of_a_data_set(
     """Its file is taken as it is: each process has a byte."""
     made = moving((2**31,), [[block((0,), (4,))], slabs], kind=kind)
     found = what_if.make(made, tmp_path / "e")
-    assert found.said[0] == "arrays as they are in the file: some selections of /a/1:/x are unknown"
+    assert (
+        found.notes[0] == "arrays as they are in the file: some selections of /a/1:/x are unknown"
+    )
     assert owned(found).tolist() == [0, 1]
 
 
