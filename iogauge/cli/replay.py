@@ -57,10 +57,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.rounds < 0:
         raise UsageError(f"--rounds {args.rounds}: expected 0 or more")
+    _check_paths(args)
+    log = replay_steps.loaded(args)  # before a program is built and a folder made for it
     runner = _runner(args)
     known = runner.methods()
     measured.chosen(args.method, known)
-    log = replay_steps.loaded(args)  # before a folder is made for it
     name = f"{args.trace.absolute().name.removesuffix('.darshan')}.replay"
     work = args.out or options.unused(Path(name), folder=True)
     work.mkdir(parents=True, exist_ok=True)
@@ -123,13 +124,16 @@ def _all(runner: Runner, args: argparse.Namespace, known: Known, trace: Trace) -
     return found
 
 
-def _runner(args: argparse.Namespace) -> Runner:
+def _check_paths(args: argparse.Namespace) -> None:
     if not args.trace.exists():
         raise UsageError(f"{args.trace}: expected a log or a folder of traces, found none")
     if not args.dir.is_dir():
         raise UsageError(f"--dir {args.dir}: expected an existing folder")
     if args.out and args.out.exists() and (not args.out.is_dir() or any(args.out.iterdir())):
         raise UsageError(f"--out {args.out} is not empty: name a new folder")
+
+
+def _runner(args: argparse.Namespace) -> Runner:
     program, launch = args.iokernel or shutil.which("iokernel"), "mpiexec"
     if args.stack or (not args.iokernel and paths.is_checkout()):
         options.need_checkout("replay --stack")

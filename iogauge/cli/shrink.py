@@ -46,16 +46,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    built = args.program or kernels.build_for_tests(args.stack) / "iokernel"
-    runner = reduced.Runner(Stack.of(kernels.environ(args.stack), built), args.dir)
-    for line in leftovers.remove(args.dir):
-        show(line)
     if len(args.case) == 1 and Path(args.case[0]).is_dir():
         case = reduced.of_run(Path(args.case[0]), command_of)
     else:
         case = reduced.Failing(args.n, reduced.without_own(args.case))
     given = tuple(tuple(text.split("=", 1)) for text in args.set)
     case = reduced.Failing(case.processes, case.words, (*case.environment, *given))
+    built = args.program or kernels.build_for_tests(args.stack) / "iokernel"
+    runner = reduced.Runner(Stack.of(kernels.environ(args.stack), built), args.dir)
+    for line in leftovers.remove(args.dir):
+        show(line)
     tries = reduced.Tries(runner.end, args.tries, show)
     case = reduced.shrink(case, tries)
     show(f"smallest: {case}")

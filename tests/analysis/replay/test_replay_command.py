@@ -15,11 +15,13 @@ from typing import Any
 
 import pytest
 
+from iogauge.analysis.errors import EXIT_DATA, EXIT_USAGE
 from iogauge.analysis.judge import faster_alternative
 from iogauge.analysis.judge.faster_alternative import LOGGED, Alternative
 from iogauge.analysis.replay import check, plan, trace
 from iogauge.cli.main import main
 from iogauge.common.text import duration, three
+from iogauge.measure import kernels
 from iogauge.measure.iokernel import Stack
 from iogauge.measure.replay import Contest, Others, Runner, flushes, methods
 
@@ -166,10 +168,32 @@ def test_wrong_words(
     assert ran(words) == [] and not Path(words[-1]).exists()
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["replay", str(COUNTERS), "--dir", "."],
+        ["replay", str(LOG), "--dir", ".", "--gap", "0"],
+        ["replay", "missing", "--dir", "."],
+        ["shrink", "."],
+    ],
+)
+def test_input_is_read_before_anything_is_built(
+    line: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def build(*_: object) -> Path:
+        pytest.fail("built before the input was read")
+
+    monkeypatch.chdir(tmp_path)
+    for name in ("build_for_runs", "build_for_tests"):
+        monkeypatch.setattr(kernels, name, build)
+    assert main(line) in (EXIT_USAGE, EXIT_DATA)
+    assert not list(tmp_path.iterdir())
+
+
 def test_for_programs(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*words, "--method", "posix", "--hint", "a=b", "--csv"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert [(row["way"], row["hints"], row["verdict"]) for row in rows] == [
+    assert [(row["alternative"], row["hints"], row["verdict"]) for row in rows] == [
         (LOGGED, "", ""), (LOGGED, "a=b", "no difference"), ("posix", "a=b", "faster")
     ]  # fmt: skip
     assert float(rows[2]["ratio"]) == pytest.approx(3.1)
