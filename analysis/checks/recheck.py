@@ -126,5 +126,6 @@ def differences(stated: Any, found: Any, place: str) -> list[str]:
         and math.isclose(stated, found, rel_tol=_CLOSE, abs_tol=_CLOSE)
     ):
         return []
-    different = [f"{place}: {stated!r:.120} is stated, {found!r:.120} is found"]
-    return different if stated != found else []
+    if stated == found:
+        return []
+    return [f"{place}: {stated!r:.120} is stated, {found!r:.120} is found"]

@@ -110,8 +110,8 @@ def answer(
         found = [(_wider(one, program / median), other) for one, other in found]
     if found and not any(one.low is None or one.low > 1 for one, other in found if not other.why):
         tried = sum(not other.why for other in others)
-        others_would = f"none of the other methods ({tried}) would have {PERFECT[direction]}"
-        lines.append(f"{others_would} significantly faster")
+        faster = f"{PERFECT[direction]} significantly faster"
+        lines.append(f"none of the other methods ({tried}) would have {faster}")
     for one, other in sorted(found, key=lambda pair: -pair[0].value):
         if not other.why:
             lines.append(f"{sentence(other, one, direction)}, verified")

@@ -14,7 +14,7 @@ from iogauge.common.text import time_unit
 
 from ..darshan.log import Log
 from ..replay.extents import union
-from ..replay.trace import ACCESS, READ, WRITE, Trace
+from ..replay.trace import ACCESS, NUMBER_OF, READ, WRITE, Trace
 from ..session.model import DIRECTIONS
 from . import colours
 
@@ -25,7 +25,6 @@ MOST_PROCESSES = 64  # above it, a line is thinner than a letter
 ROW, LEAST_HEIGHT, MOST_HEIGHT = 22, 70, 420  # pixels
 PLACES_HEIGHT = 260
 COLOURS = colours.of_names(DIRECTIONS)
-NUMBERS = {"write": WRITE, "read": READ}
 TICKS = 5
 OF_A_LOG = ["file", "write", "offset", "length", "start", "end"]  # fields of an access
 
@@ -84,7 +83,7 @@ def timeline(traces: Sequence[Trace]) -> Picture:
     whole = seconds(traces)
     processes = max(trace.processes for trace in traces)
     shown = np.unique(np.linspace(0, processes - 1, min(processes, MOST_PROCESSES)).astype(int))
-    directions = [d for d in NUMBERS.values() if any(_has(trace, d) for trace in traces)]
+    directions = [d for d in NUMBER_OF.values() if any(_has(trace, d) for trace in traces)]
     text = "Each bar is an access in the line of its process; bars that touch are joined"
     if len(shown) < processes:
         text += f"; {len(shown)} of {processes} processes are drawn"
@@ -116,7 +115,7 @@ def places(traces: Sequence[Trace]) -> Picture | None:
     size = max(int((r["offset"] + r["length"]).max()) for side in own for r in side if len(r))
     unit = _unit(size)
     draw = partial(_boxes, file=file, size=size, whole=whole)
-    sides = [_paths(trace, tuple(NUMBERS.values()), draw) for trace in traces]
+    sides = [_paths(trace, tuple(NUMBER_OF.values()), draw) for trace in traces]
     text = f"Each box is an access: its time, and its bytes of {log.files[file].path}"
     if len(log.files) > 1:
         text += f", the file of {len(log.files)} that moved most"
@@ -157,7 +156,7 @@ def _has(trace: Trace, direction: int) -> bool:
 def _paths(trace: Trace, directions: Sequence[int], marks: Callable[..., Marks]) -> list[Path]:
     """The marks of each direction, on the finest grid that keeps their number in bounds."""
     found = []
-    for name, direction in NUMBERS.items():
+    for name, direction in NUMBER_OF.items():
         if direction not in directions:
             continue
         grid = GRID
@@ -218,6 +217,6 @@ def _at(values: NDArray[np.float64], whole: float) -> NDArray[np.int64]:
 
 
 def legend(traces: Sequence[Trace]) -> Iterator[tuple[str, str]]:
-    for name, direction in NUMBERS.items():
+    for name, direction in NUMBER_OF.items():
         if any(_has(trace, direction) for trace in traces):
             yield name, COLOURS[name]

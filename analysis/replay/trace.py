@@ -23,6 +23,7 @@ from .own import ACCESS, ALONE, STEP, TOGETHER, Moves, Own
 POSIX = "posix"
 MODULE_OF = {POSIX: "POSIX", TOGETHER: "MPI-IO", ALONE: "MPI-IO"}
 READ, WRITE = 0, 1
+NUMBER_OF = {"write": WRITE, "read": READ}
 # Not program data: what Darshan's runtime leaves out by default, and helper files of libraries.
 NOT_DATA = ("/dev/", "/proc/", "/sys/", "/etc/", "/usr/", "/lib", "/bin/", "/boot/", "/sbin/")
 HELPERS = re.compile(r"\.locktest\.|_cid-\d+-\d+\.sm$|\.shfp\.[\d.]+$")

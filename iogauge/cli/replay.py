@@ -18,7 +18,7 @@ from iogauge.analysis.judge import faster_alternative
 from iogauge.analysis.judge.faster_alternative import Alternative
 from iogauge.analysis.replay import check, plan, what_if
 from iogauge.analysis.replay.check import Comparison
-from iogauge.analysis.replay.trace import POSIX, READ, WRITE, CannotReplayError, Trace
+from iogauge.analysis.replay.trace import NUMBER_OF, POSIX, CannotReplayError, Trace
 from iogauge.common import paths
 from iogauge.common.files import write_whole
 from iogauge.common.progress import Bar
@@ -32,7 +32,6 @@ from reframe_tests.machine import leftovers
 from . import formats, options, replay_steps
 
 ROUNDS = 7
-DIRECTIONS = {faster_alternative.WRITING: WRITE, faster_alternative.READING: READ}
 SCHEDULE = "app.schedule"
 POSIX_SCHEDULE = "posix-calls.schedule"
 
@@ -88,7 +87,7 @@ def _all(runner: Runner, args: argparse.Namespace, known: Known, trace: Trace) -
     replay = measured.logged(made.trace, runner.work / SCHEDULE)
     if args.fold:
         replay = replace(replay, words=[*replay.words, "--fold"], processes=args.fold)
-    program = {word: check.program_seconds(made, of) for word, of in DIRECTIONS.items()}
+    program = {word: check.program_seconds(made, of) for word, of in NUMBER_OF.items()}
     document, compared = _as_it_was(runner, replay, args, program)
     found: dict[str, Any] = {
         "trace": str(args.trace),
@@ -106,7 +105,7 @@ def _all(runner: Runner, args: argparse.Namespace, known: Known, trace: Trace) -
         print(plain(*found["answer"]))
         return found
     found["good"] = not (compared and compared.wrong)
-    for direction in DIRECTIONS if args.rounds else ():
+    for direction in NUMBER_OF if args.rounds else ():
         if not document["samples"][0].get(direction):
             continue
         with Bar("replay") as bar:
@@ -212,7 +211,7 @@ def _contest(
         return None
     extents = runner.work / f"app.{direction}.extents"
     try:
-        shapes = what_if.make(made.trace, extents, DIRECTIONS[direction])
+        shapes = what_if.make(made.trace, extents, NUMBER_OF[direction])
     except CannotReplayError as error:
         print(f"no other methods: {plain(str(error))}")
         return None
