@@ -122,8 +122,8 @@ test-sanitizers: setup-test
 	@$(CTEST) .local/build/test-sanitize -L quick
 	@$(CTEST) .local/build/test-sanitize -L more -R '[.](posix|mpiio[.]collective|hdf5[.]collective)[.]more$$'
 
-# Four files of tests at a time: they wait a good part of their time, for hung jobs and schedulers.
-PYTEST = $(CACHED) $(COUNTED) $(PYTHON) -m pytest -q --dist loadfile --no-loadscope-reorder --numprocesses 4 \
+# Six files of tests at a time: they wait a good part of their time, for hung jobs and schedulers.
+PYTEST = $(CACHED) $(COUNTED) $(PYTHON) -m pytest -q --dist loadfile --no-loadscope-reorder --numprocesses 6 \
 	--durations 20 --durations-min 10
 
 test-python: setup-test
