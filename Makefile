@@ -30,7 +30,7 @@ CACHED = env -u PYTHONDONTWRITEBYTECODE
 CTEST = $(CACHED) ctest -j $(JOBS) --output-on-failure --no-tests=error --test-dir
 # What a compiler made is kept for the builds of pytest, which have the same (tests/conftest.py).
 CCACHE = $(if $(shell command -v ccache),CMAKE_C_COMPILER_LAUNCHER=ccache CCACHE_DIR=$(CURDIR)/.local/ccache \
-	CCACHE_BASEDIR=$(CURDIR) CCACHE_NOHASHDIR=1)
+	CCACHE_BASEDIR=$(CURDIR) CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1)
 KERNEL_TESTS := test-kernels-openmpi test-kernels-mpich
 
 help: ## this list

@@ -35,6 +35,7 @@ CCACHE = {
     "CCACHE_DIR": str(ROOT / ".local" / "ccache"),
     "CCACHE_BASEDIR": str(ROOT),
     "CCACHE_NOHASHDIR": "1",
+    "CCACHE_DEPEND": "1",
 }
 
 
