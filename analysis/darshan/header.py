@@ -50,8 +50,8 @@ MOST_BYTES = 2**30  # of a module; more would be damage
 MOST_SECONDS = 1e11  # of a job, or since 1970; likewise
 MOST_BYTE = 2**62  # of a file; likewise
 PIECE = 2**24
-AGAIN = "copy it again, or trace the program anew"
-UPDATE = "expected a log of Darshan 3.0 to 3.5, or a newer iogauge"
+AGAIN = "copy it again, or trace the program again"
+UPDATE = "expected a log of Darshan 3.0 to 3.5; try a newer iogauge"
 Order = Literal["<", ">"]
 # https://github.com/darshan-hpc/darshan/issues/1064 and pull request 1071.
 OF_OPEN_MPI = (

@@ -54,7 +54,7 @@ MOST_DIMS, MOST_SLABS = 32, 4096
 ) = range(16)
 SENT, HEARD = 1, 2  # of a MESSAGE
 
-ANEW = "copy it again, or trace the program anew with this recorder"
+ANEW = "copy it again, or trace the program again with this recorder"
 # In each dimension: where the first of `count` blocks begins, from one to the next, how many, and
 # how many elements each has.
 Slab = tuple[tuple[int, ...], ...]

@@ -39,8 +39,8 @@ class Baseline:
         count = len(self.learned)
         return (
             f"baseline {self.name}: {count} references, from {len(self.sessions)} sessions of "
-            f"{first} to {last}; one fails without cause once in {1 / self.rate:.0f} nights, any "
-            f"of all once in {1 / min(count * self.rate, 1):.0f}"
+            f"{first} to {last}; a false failure of one occurs once in {1 / self.rate:.0f} nights, "
+            f"of any once in {1 / min(count * self.rate, 1):.0f}"
         )
 
 
@@ -93,7 +93,7 @@ def correlations(of_cases: Sequence[Mapping[str, Any]]) -> list[float]:
 def why_refused(row: Row) -> str:
     if row["samples"] < MIN_NIGHTS:
         return f"has {row['samples']} of {MIN_NIGHTS} sessions"
-    return f"has {row['samples']} sessions, but they are correlated: worth {row['worth']:.0f}"
+    return f"has {row['samples']} correlated sessions, worth {row['worth']:.0f} independent"
 
 
 def site_data(system: str, baseline: Baseline, today: date) -> Row:

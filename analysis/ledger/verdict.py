@@ -174,7 +174,7 @@ def _modified(ledger: Ledger, side: Side, extra: int) -> Finding:
         # It lay past the end of the file, where the read found nothing.
         return Finding(f"{GAPS} ({extra} bytes)")
     if 2 * before < extra:
-        text = f"{extra} bytes written by POSIX beyond MPI-IO's, without being read before"
+        text = f"POSIX wrote {extra} bytes more than MPI-IO, without reading them first"
         return Finding(text, wrong=True)
     layer = side.layer("MPI-IO")
     asked, used = ledger.hints.get("romio_cb_write", (None, None))

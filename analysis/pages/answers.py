@@ -124,8 +124,9 @@ def troubles(db: Any, where: Where) -> list[str]:
     for one in disturbance.ceilings(db, where):
         if one.disturbed:
             notes.append(
-                f"machine disturbed: on {one.fs} the peak beside the same case varied by a factor "
-                f"of {one.typical:.1f} (the median; cases: {one.cases}; worst: {one.worst:.1f})"
+                f"machine disturbed: on {one.fs} the peak measured with the same case varied "
+                f"{one.typical:.1f}-fold (median of {counted(one.cases, 'case')}; worst: "
+                f"{one.worst:.1f})"
             )
     if crowded := disturbance.crowded(db, where):
         runs = counted(crowded, "run")

@@ -35,9 +35,9 @@ def finding_text(finding: Finding) -> str:
     ends = f"{finding.value:.3g} ({finding.low:.3g} to {finding.high:.3g})"
     text = f"{finding.what} {ends}{published}, {finding.place.text}"
     if finding.place.crowded:
-        text += f" on {finding.place.cores} cores, which decides nothing"
+        text += f" on {finding.place.cores} cores, which is not conclusive"
     if finding.scale:
-        text += f"; the claim is about {finding.scale} processes: a trend, which decides nothing"
+        text += f"; the claim is about {finding.scale} processes: a trend, which is not conclusive"
     return text
 
 

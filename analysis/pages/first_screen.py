@@ -22,7 +22,7 @@ from .words import DISTURBED, NOTHING, bandwidth_text, outcome_text
 
 Answers = list[tuple[str, str]]  # what each is about
 
-COLUMNS = ("pattern", "default", "fastest", "call, stack", "gain", "peak", "verified")
+COLUMNS = ("pattern", "default", "fastest", "method, stack", "gain", "peak", "verified")
 CALL = COLUMNS[3]
 NUMBERS = ("default", "fastest", "gain", "peak")
 FAILED = 4  # rows printed first; the rest are counted

@@ -18,7 +18,7 @@ from ..darshan.raw import RawView
 from . import own
 from .trace import MODULE_OF, CannotReplayError
 
-ANEW = "make it anew with iogauge replay plan"
+ANEW = "make it again with iogauge replay plan"
 MAGIC, END, FORMAT = b"IOGSCHED", b"IOGS-END", "iogauge.schedule/2"
 OPEN, CLOSE, READ, WRITE, READ_ALL, WRITE_ALL, SYNC, PHASE, VIEW, WAIT = (*range(9), 19)
 # By `form` of an access: the acts of reading and of writing.

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--fs", nargs="+", type=options.names, default=[list(FS)])
     add("--jobs", type=options.count, default=1)
     add("--out", type=options.out_folder)
-    add("--anew", action="store_true")
+    add("--restart", action="store_true")
     add("--kernels", default="")
     add("--check", type=options.in_file)
 
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.kernels:
         use(args.stack)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    names = ("minutes", "runs", "jobs", "seed", "kernels", "anew")
+    names = ("minutes", "runs", "jobs", "seed", "kernels", "restart")
     wanted = recorded.Wanted(
         args.stack, patterns, fs, **{name: getattr(args, name) for name in names}
     )

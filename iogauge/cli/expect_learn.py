@@ -54,12 +54,12 @@ def run(args: argparse.Namespace) -> int:
     if not found.learned:
         most = max((row["samples"] for row in found.refused), default=0)
         raise NothingFoundError(
-            f"{args.system}: no case has {learned.MIN_NIGHTS} sessions that are worth as many; "
+            f"{args.system}: no case has {learned.MIN_NIGHTS} independent sessions; "
             f"{len(found.refused)} cases have at most {most}"
         )
     formats.show(args, found.learned, COLUMNS, note=found.told)
     if wide := sum(row["low"] < row["value"] / WIDE for row in found.learned):
-        notice(f"{wide} fail only below 1/{WIDE} of their value: these runs vary too much")
+        notice(f"{wide} vary so much that they fail only below 1/{WIDE} of their value")
     if not formats.for_programs(args):
         write(path, args.system, found, today)
         options.say_written(path)

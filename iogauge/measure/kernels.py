@@ -88,7 +88,7 @@ def build(
     with lock.measuring("a build", [own], always=True):
         before = stamp.read_text() if stamp.is_file() else ""
         if before and str(folder) not in before.split("\n"):  # a copied checkout
-            notice(f"{folder} was configured elsewhere: building it anew")
+            notice(f"{folder} was configured elsewhere: rebuilding it")
         if before != asked:
             notice(f"building iokernel in {folder}")
             _make_empty(folder)  # CMake caches what it found

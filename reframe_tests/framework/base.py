@@ -202,7 +202,7 @@ class IoBenchmark(
         self.place(wanted, per_node, self.nodes)
         if not self.unplaceable and self.clients < 1:
             self.unplaceable = (
-                f"of {self.num_tasks} processes the method keeps {self.servers()}: none is left"
+                f"the method reserves {self.servers()} of {self.num_tasks} processes: none is left"
             )
         self.nodes = self.nodes if self.unplaceable or self.is_local() else self.where.nodes
 

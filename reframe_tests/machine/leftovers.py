@@ -70,7 +70,7 @@ def _look(folder: int, root: int, path: Path) -> list[str]:
         if gone is None:
             job = f", job {words[-1]}," if words[-1] != "-" else ""
             whose = f"process {words[1]}{job} of {words[0].partition('/')[0]}"
-            return [f"{path}: of {whose}, which may be alive: remove it if that is over"]
+            return [f"{path}: {whose} may still use it; if that has ended, remove it"]
         size = _empty(folder, about.st_dev, DEPTH)
         os.unlink(MARKER, dir_fd=folder)
         os.rmdir(path.name, dir_fd=root)

@@ -32,7 +32,7 @@ def find_groups(mounts: str | None = None) -> Groups | str:
         controllers = text_of(Path(mount) / "cgroup.subtree_control").split()
         if "memory" in controllers:
             return _writable(Groups(Path(mount), "memory.max"))
-    return "no mounted control group hands on its memory controller"
+    return "no mounted cgroup delegates the memory controller"
 
 
 def _writable(groups: Groups) -> Groups | str:

@@ -61,7 +61,7 @@ def place(processes: int, per_node: int, nodes: int, shape: Shape) -> Placement:
     needed = -(-processes // per_node)
     if nodes and needed != nodes:
         raise CannotPlace(
-            f"{processes} processes at {per_node} per node are {needed} nodes, not {nodes}"
+            f"{processes} processes at {per_node} per node need {needed} nodes, not {nodes}"
         )
     if shape.nodes and needed > shape.nodes:
         raise CannotPlace(

@@ -204,7 +204,7 @@ def test_a_copied_checkout_is_built_anew_and_says_so(
     shutil.copytree(tmp_path / "here", tmp_path / "there")
     kernels.build(environ, tmp_path / "there")
     assert not (tmp_path / "there" / "CMakeCache.txt").exists()
-    assert "there was configured elsewhere: building it anew\n" in capsys.readouterr().err
+    assert "there was configured elsewhere: rebuilding it\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("stamp", [None, "", "another source"])

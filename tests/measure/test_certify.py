@@ -317,8 +317,8 @@ def test_a_later_call_goes_on_or_begins_anew(
         (left / MARKER).write_text(f"{processes.identity(killed.pid)} -\n")
         killed.kill()
 
-    def runs(anew: bool) -> int:
-        wanted = recorded.Wanted(["made"], [], ["ram"], 5, 3, 1, 7, "none", anew)
+    def runs(restart: bool) -> int:
+        wanted = recorded.Wanted(["made"], [], ["ram"], 5, 3, 1, 7, "none", restart)
         found = [
             tuple(run[name] for name in certificate.KEY) for run in recorded.make(wanted, folder)
         ]
@@ -348,7 +348,7 @@ def test_a_certified_stack_is_still_as_certified(
     words += ["--minutes", "0.5", "--jobs", "2", "--seed", "11", "--out", str(tmp_path)]
 
     def certify() -> tuple[int, str]:
-        return main([*words, "--check", str(KEPT), "--anew"]), capsys.readouterr().out
+        return main([*words, "--check", str(KEPT), "--restart"]), capsys.readouterr().out
 
     def crashed(_: tuple[int, str]) -> bool:
         return mpi_end.kernel_blames_mpi((tmp_path / certificate.RUNS).read_text())

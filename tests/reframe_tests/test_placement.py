@@ -34,7 +34,7 @@ def test_what_is_open_is_filled_in(
     ("asked", "shape", "said"),
     [
         ((4096, 0, 0), Shape(cores=16, nodes=8), "need 256 nodes, the partition has 8"),
-        ((8, 4, 3), Shape(cores=16), "8 processes at 4 per node are 2 nodes, not 3"),
+        ((8, 4, 3), Shape(cores=16), "8 processes at 4 per node need 2 nodes, not 3"),
         ((8, 3, 0), BLUE_GENE, "3 processes per node asked for; this partition takes 1, 2, 4"),
         ((0, 16, 1024), BLUE_GENE, "1024 nodes asked for; this partition gives at most 512"),
         ((200, 0, 1), BLUE_GENE, "200 processes per node asked for"),

@@ -127,7 +127,7 @@ class Wanted:
     jobs: int
     seed: int
     kernels: str
-    anew: bool  # discard recorded runs
+    restart: bool  # discard recorded runs
 
 
 @dataclass
@@ -205,7 +205,7 @@ def make(wanted: Wanted, folder: Path) -> list[Any]:
         if not alone:
             raise UsageError(f"another process is writing to {folder}; name another --out")
         file = folder / certificate.RUNS
-        if wanted.anew:
+        if wanted.restart:
             file.unlink(missing_ok=True)
         runs = Runs.of(file)
         _keep_about(folder / certificate.ABOUT, _about(stacks, wanted.seed, places))

@@ -132,7 +132,7 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
         )
     },
     "shapes": (lambda f: put(f, 0, moving()[:-30]), "1.trace: cut off at byte"),
-    "fifo": (fifo, "1.trace: not a file; copy it again, or trace the program anew"),
+    "fifo": (fifo, "1.trace: not a file; copy it again, or trace the program again"),
 }
 
 

@@ -137,7 +137,7 @@ def test_below_its_scale_a_claim_shows_a_trend_and_no_verdict(tmp_path: Path) ->
     row = judged_row(connection, claim(test, needs={**needs, "shown_from": 2}))
     assert row["verdict"] == NOT
     assert "0.5 (0.5 to 0.5)" in row["measured"]
-    assert "the claim is about 1024 processes: a trend, which decides nothing" in row["measured"]
+    assert "the claim is about 1024 processes: a trend, which is not conclusive" in row["measured"]
     assert row["missing"].startswith("1024 processes of ")
 
 
@@ -192,7 +192,7 @@ def test_processes_that_share_cores_decide_nothing(
     row = judged_row(store.connect(tmp_path / "store"), claim(test))
     assert row["verdict"] == verdict
     assert "3 (3 to 3)" in row["measured"]
-    assert ("on 1 cores, which decides nothing" in row["measured"]) == (verdict == NOT)
+    assert ("on 1 cores, which is not conclusive" in row["measured"]) == (verdict == NOT)
     assert row["missing"] == ("a core for each process" if verdict == NOT else "")
 
 

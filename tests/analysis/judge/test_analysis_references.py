@@ -186,8 +186,8 @@ def test_a_baseline_is_named_and_frozen(tmp_path: Path, folder: Path) -> None:
     words = ("expect", "learn", "local", "--store", store, "--references", folder)
     done = run_analysis(*words, "--name", "autumn")
     said = (
-        "baseline autumn: 2 references, from 21 sessions of 2026-11-20 to 2026-12-10; one fails "
-        "without cause once in 1000 nights, any of all once in 500"
+        "baseline autumn: 2 references, from 21 sessions of 2026-11-20 to 2026-12-10; a false "
+        "failure of one occurs once in 1000 nights, of any once in 500"
     )
     assert said in " ".join(done.stdout.split())
     path = folder / "sites" / "local.yaml"
@@ -211,7 +211,7 @@ def test_a_bound_that_catches_little_is_told(
     store = made.store(tmp_path, [{CASE: night} for night in nights])
     done = run_analysis("expect", "learn", "local", "--store", store, "--references", folder)
     assert done.returncode == 0, done.stderr
-    assert ("2 fail only below 1/5 of their value" in done.stderr) is wide
+    assert ("2 vary so much that they fail only below 1/5 of their value" in done.stderr) is wide
 
 
 def test_one_job_of_a_night_is_its_sample(tmp_path: Path, folder: Path) -> None:
@@ -276,7 +276,7 @@ def test_learn_refuses_nights_that_are_alike(tmp_path: Path, folder: Path) -> No
     store = made.store(tmp_path, [{CASE: [100 + n] * 3} for n in range(21)])
     done = run_analysis("expect", "learn", "local", "--store", store, "--references", folder)
     assert done.returncode == 3
-    assert "has 21 sessions, but they are correlated: worth 1" in done.stderr
+    assert "has 21 correlated sessions, worth 1 independent" in done.stderr
 
 
 def test_a_mistake_in_a_site_file_is_named_with_its_line(tmp_path: Path, folder: Path) -> None:

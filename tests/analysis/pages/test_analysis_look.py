@@ -327,7 +327,7 @@ def test_a_disturbed_machine_is_said(tmp_path: Path) -> None:
 
     session.edit_document(s3d("posix"), "openmpi", change)
     text = first_screen(tmp_path, session)
-    assert "on ram the peak beside the same case varied by a factor of 4.0" in text
+    assert "on ram the peak measured with the same case varied 4.0-fold" in text
     banner = (tmp_path / "p.html").read_text().split('<div class="card verdict')[1]
     assert banner.startswith(" warn")
 

@@ -100,6 +100,6 @@ def test_an_uneven_machine_is_named() -> None:
         records([(1, WRITE, 100.0, 4, 4), (2, WRITE, 250.0, 4, 4)]), Where("true")
     )
     assert said == (
-        "machine disturbed: on d the peak beside the same case varied by a factor of 2.5 "
-        "(the median; cases: 1; worst: 2.5)"
+        "machine disturbed: on d the peak measured with the same case varied 2.5-fold "
+        "(median of 1 case; worst: 2.5)"
     )

@@ -372,5 +372,5 @@ def test_a_schedule_that_no_plan_made(tmp_path: Path, change: dict[str, object],
     file = tmp_path / "s"
     with schedule.writing(file) as writer:
         writer.finish({"gap": 0.01, "said": [], "files": [], **change})
-    with pytest.raises(trace.CannotReplayError, match=f"{file}: .*{says}.*; make it anew with"):
+    with pytest.raises(trace.CannotReplayError, match=f"{file}: .*{says}.*; make it again with"):
         schedule.read_header(file)
