@@ -131,7 +131,6 @@ static int measure_one(const io_session *session, const io_pattern *pattern, ran
     s.what = &what;
     s.found = NULL;
     s.latency = NULL;
-    s.created = 0;
     return io_measure(&s, sample);
 }
 

@@ -62,7 +62,6 @@ int io_measure_direct(const io_session *session, io_sample *sample) {
     s.what = &what;
     s.found = NULL;
     s.latency = NULL;
-    s.created = 0;
     s.directory_was_there = false;
     s.directory_is_own = true;
     /* On every process, because directories may be local to a node. */

@@ -250,10 +250,7 @@ static int measure(io_session *s, io_sample *sample) {
         for (uint64_t step = 0; step < c->steps && !status; step++)
             status = one_step(s, step, owner, IO_READING, sample);
     }
-    if (s->created && !s->what->common.keep) {
-        if (!status) status = io_remove_series(s, sample);
-        if (io_remove_all(s)) status = -1;
-    }
+    if (!status && s->created && !c->common.keep) status = io_remove_series(s, sample);
     io_reduce_series(s, sample);
     double bytes = (double)(io_total_bytes(c, (uint64_t)s->world->size) * c->steps);
     for (int d = 0; d < IO_DIRECTIONS; d++)
@@ -262,9 +259,13 @@ static int measure(io_session *s, io_sample *sample) {
 }
 
 int io_measure(io_session *s, io_sample *sample) {
+    s->created = 0;
+    s->replaced = s->removed = false;
     s->world->measuring = s;
     if (s->latency) io_latency_clear(s->latency);
     int status = s->what->pattern->schedule ? io_replay(s, sample) : measure(s, sample);
+    s->replaced = !status && s->repeat + 1 < s->what->common.repeats;
+    if (io_may_remove(s, 0) && io_remove_all(s)) status = -1;
     s->world->measuring = NULL;
     if (!status && s->latency) status = io_latency_reduce(s, sample);
     return status;

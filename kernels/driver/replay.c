@@ -229,6 +229,5 @@ int io_replay(io_session *s, io_sample *sample) {
     status = start(&r, s);
     if (!status) status = play(&r, sample);
     stop(&r, status != 0);
-    if (s->created && !s->what->common.keep && io_remove_all(s)) status = -1;
     return status;
 }

@@ -140,7 +140,7 @@ void io_drop_caches(io_session *s) {
 /* The others may hang in a library: the process that ends the job removes the shared file. */
 static void remove_all_files(io_session *s) {
     for (uint64_t step = 0; io_may_remove(s, step); step++)
-        handle_step(s, step, true, s->unmoved ? 0 : UINT64_MAX, remove_file);
+        handle_step(s, step, true, s->unmoved || s->removed ? 0 : UINT64_MAX, remove_file);
 }
 
 static void remove_directories(const io_session *s) {
@@ -161,7 +161,7 @@ void io_remove_files_of_all(const io_session *s) {
     for (world.rank = 0; world.rank < world.size; world.rank++) remove_directories(&other);
 }
 
-/* Before this run has created anything: a file in its way may be the user's. */
+/* Before this repeat has created anything: a file in its way may be the user's. */
 static void refuse(io_session *s, const char *path) {
     struct stat st;
     if (lstat(path, &st)) return;
@@ -172,9 +172,9 @@ static void refuse(io_session *s, const char *path) {
 }
 
 int io_remove_existing(io_session *s) {
-    bool first = s->repeat == 0 && !s->created;
-    if (first) each_file(s, refuse);
-    if (first && io_agree(s->world)) return -1;
+    each_file(s, refuse);
+    if (io_agree(s->world)) return -1;
+    if (!s->what->common.overwrite) return 0;
     each_file(s, remove_or_fail);
     return io_agree(s->world);
 }
@@ -185,12 +185,13 @@ int io_remove_all(io_session *s) {
     bool agreed = s->world->error.set; /* the message of an earlier failure stays */
     io_undo_moves(s);
     for (uint64_t step = 0; io_may_remove(s, step); step++)
-        handle_step(s, step, s->world->rank == 0, s->unmoved ? 0 : UINT64_MAX, remove_or_fail);
+        handle_step(s, step, s->world->rank == 0, s->unmoved || s->removed ? 0 : UINT64_MAX, remove_or_fail);
     if (agreed)
         IO_MPI(s->world, MPI_Barrier, s->world->comm);
     else
         status = io_agree(s->world);
     remove_directories(s);
+    s->created = 0;
     return status;
 }
 

@@ -10,11 +10,10 @@
 int io_file_path(const io_session *session, uint64_t step, uint64_t owner, uint64_t number,
                  char path[IO_MAX_PATH]);
 
-/* Called by all before writing: removes files of this run, or with --overwrite others with their names; -1 if
- * there are such. */
-int io_remove_existing(io_session *session);
-/* Called by all: removes the files of this run, unless --keep, then the directories. -1 if one could not be
+/* Called by all before a repeat writes: -1 if there are files with its names; with --overwrite they are
  * removed. */
+int io_remove_existing(io_session *session);
+/* Called by all: removes what io_may_remove allows, then the directories. -1 if one could not be removed. */
 int io_remove_all(io_session *session);
 /* Removes the files of this process without communication, before it ends the job. */
 void io_remove_files(io_session *session);

@@ -124,7 +124,9 @@ int io_remove_series(io_session *s, io_sample *sample) {
     for (uint64_t step = 0; step < s->what->steps && !status; step++)
         status = each_file(s, step, (uint64_t)s->world->rank, "unlink", unlink, IO_AT_REMOVE,
                            &sample->operation[IO_OP_REMOVE].mine);
-    return io_agree(s->world);
+    if (io_agree(s->world)) return -1;
+    s->removed = true;
+    return 0;
 }
 
 void io_record_series(const io_session *s, io_sample *sample, int direction, const double phase[IO_PHASES]) {

@@ -19,9 +19,11 @@ struct io_session {
     uint64_t buffer_bytes;
     uint64_t repeat;
     bool own_files; /* one file per process; set by io_measure */
-    /* The files of the first `created` steps belong to this run. No others are ever removed. */
+    /* The files of the first `created` steps belong to this repeat. No others are ever removed. */
     uint64_t created;
-    bool unmoved;             /* servers have not moved all to its place: what is there may be a user's */
+    bool replaced; /* the repeat succeeded, and the next one makes its files anew, also with --keep */
+    bool unmoved;  /* servers have not moved all to its place: what is there may be a user's */
+    bool removed;  /* the files of a series have been, by timed calls: the same holds */
     bool directory_was_there; /* existed before this run; it is kept */
     bool directory_is_own;    /* this run created --dir itself (direct.c) */
     double began;             /* when the repeat's first file was about to be created; 0: not yet */
@@ -31,9 +33,9 @@ struct io_session {
     io_latency *latency;      /* NULL for what is measured beside the run */
 };
 
-/* May the files of a step be removed? Only files of this run, and not with --keep. */
+/* May the files of a step be removed? Only files of this repeat; with --keep not the last one's. */
 static inline bool io_may_remove(const io_session *session, uint64_t step) {
-    return step < session->created && !session->what->common.keep;
+    return step < session->created && (!session->what->common.keep || session->replaced);
 }
 
 #endif

@@ -13,7 +13,10 @@ from pathlib import Path
 
 import pytest
 from iokernel_stacks import SECONDS, Run, Stack
+from test_kernel_metadata import library
+from test_kernel_replay import each_half, write
 
+from iogauge.analysis.replay.schedule import READ, WRITE
 from tests.ctest import mpi_end
 from tests.selftest.injector import Plan, preload
 
@@ -62,7 +65,7 @@ def test_a_crash_after_creating(stack: Stack, tmp_path: Path, injector: Path, wh
     """The run's own file goes, also where it crashes while reading back; --keep keeps it."""
     crash(stack, injector, where, tmp_path, *IOR)
     assert contents(tmp_path) == {}
-    crash(stack, injector, where, tmp_path, *IOR, "--keep")
+    crash(stack, injector, where, tmp_path, *IOR, "--keep", "--repeat", "2")
     assert list(contents(tmp_path)) == ["testFile"]
 
 
@@ -146,7 +149,7 @@ def test_nothing_is_removed_before_anything_was_created(stack: Stack, kept: Path
 
 def test_a_directory_that_was_there_stays(openmpi: Stack, tmp_path: Path) -> None:
     """RAMSES's files of each process's own stand in a folder: made by the run, it goes with it."""
-    words = ["ramses-amr", "--size", "8", "--method", "posix", "--dir", str(tmp_path)]
+    words = [*RAMSES, "--dir", str(tmp_path)]
     openmpi.run(*words)
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "output_00001").mkdir()
@@ -208,3 +211,55 @@ def test_a_file_is_replaced_on_request(openmpi: Stack, tmp_path: Path) -> None:
     words = [*IOR, "--method", "posix-shared", "--dir", str(tmp_path), "--overwrite"]
     openmpi.run(*words, processes=2, document=tmp_path / "r.json").good()
     assert not (tmp_path / "testFile").exists()
+
+
+# Another program creates the file FOREIGN as soon as the run has removed its own one.
+CREATES = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int unlink(const char *path) {
+    static int created;
+    int (*next)(const char *) = dlsym(RTLD_NEXT, "unlink"), status = next(path);
+    if (status || created || strcmp(path, getenv("FOREIGN"))) return status;
+    int fd = open(path, O_CREAT | O_EXCL | O_WRONLY, 0666);
+    created = write(fd, "foreign", 7) == 7;
+    return close(fd);
+}
+"""
+CEILINGS = [*IOR, "--ceilings", "--small"]
+FILES = ["metadata", "--files", "2", "--method", "posix"]
+RAMSES = ["ramses-amr", "--size", "8", "--method", "posix"]
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (IOR, "testFile"),
+        ([*IOR, "--method", "mpiio", "--keep"], "testFile"),
+        ([*IOR, "--method", "posix"], "testFile.00000001"),
+        ([*FILES, "--steps", "2"], "metadata_00002.00000001.00000001"),
+        ([*FILES, "--keep"], "metadata_00001.00000000.00000000"),
+        ([*RAMSES, "--keep"], "output_00001/header_00001.txt"),
+        (CEILINGS, "iogauge-ceiling-shared.0.bin"),
+        ([*CEILINGS, "--keep"], "iogauge-ceiling-files.00000001.00000099"),
+        ([*IOR, "--method", "ioserver"], "iogauge-direct/testFile.00000000"),
+        (["replay", "--schedule", "SCHEDULE"], "a.bin"),
+        (["replay", "--schedule", "SCHEDULE", "--keep"], "a.bin"),
+    ],
+    ids=str,
+)
+def test_a_file_created_between_two_repeats_stays(
+    openmpi: Stack, tmp_path: Path, words: list[str], name: str
+) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    schedule = write(tmp_path / "s", each_half(READ, WRITE), 2048)
+    words = [str(schedule) if word == "SCHEDULE" else word for word in words]
+    variables = {"LD_PRELOAD": str(library(tmp_path, CREATES)), "FOREIGN": str(data / name)}
+    run = openmpi.run(*words, "--repeat", "3", "--dir", str(data), environment=variables)
+    assert f"{data / name} exists already and is not a file of this run" in run.error(1)
+    assert [path.read_text() for path in data.rglob("*") if path.is_file()] == ["foreign"]

@@ -29,8 +29,9 @@ FILL = (
     " for (int i = 0; i < n; i++) fill_part(f, &parts[i]); return 0; }\n"
 )
 SHIFT = "return (reader.rank + (reader.nodes > 1 ? reader.per_node : 1)) % reader.size;"
+FORGOTTEN = "s->created = 0;"
 STEPS = "for (uint64_t step = 0; s->what->write && step < c->steps"
-REMOVED = "if (s->created && !s->what->common.keep) {"
+REMOVED = "if (io_may_remove(s, 0) && io_remove_all(s)) status = -1;"
 # Between these: the verification, and what would find the planted byte without it.
 PLANTED = (
     "    if (iogauge_plant)\n"
@@ -97,7 +98,8 @@ LIES = {
                 STEPS,
                 STEPS.replace("write", "write && (!s->repeat || !s->found)"),
             ),
-            ("driver/driver.c", REMOVED, "if (s->created && (s->repeat || !s->found)) {"),
+            ("driver/driver.c", REMOVED, f"if (s->repeat || !s->found) {REMOVED}"),
+            ("driver/driver.c", FORGOTTEN, f"if (!s->repeat || !s->found) {FORGOTTEN}"),
         ),
         "samples/1/write/bandwidth",
     ),
