@@ -39,9 +39,9 @@ typedef struct {
     bool packs; /* options of the pattern may change io_pattern.packs */
 } io_common;
 
-/* Input for the choice of the owner to read back: this process, and the layout of the job. */
+/* Input for the choice of the owner to read back: this process, and the one that it reads by default. */
 typedef struct {
-    uint64_t rank, size, per_node, nodes, repeat;
+    uint64_t rank, size, shifted, repeat; /* shifted: see io_world */
 } io_reader;
 
 struct io_pattern {
@@ -81,7 +81,7 @@ struct io_pattern {
     uint64_t (*series)(const void *state);
     /* Optional. Is each file of the series first created without bytes, and only that timed as `create`? */
     bool (*creates_empty)(const void *state);
-    /* Optional. The owner whose parts a process reads back. Default: shifted by one node. */
+    /* Optional. The owner whose parts a process reads back. Default: reader->shifted. */
     uint64_t (*owner_to_read)(const void *state, const io_reader *reader);
     /* For data sets marked `facts`: the values of a part from parts(), without gaps. They must not all be 0,
      * because lost writes read as zeros, unless record marks surround them or the data set is marked

@@ -221,11 +221,9 @@ static int one_step(io_session *s, uint64_t step, uint64_t owner, int direction,
 
 static uint64_t owner_to_read(const io_session *s) {
     const io_world *w = s->world;
-    io_reader reader = {(uint64_t)w->rank, (uint64_t)w->size, (uint64_t)w->per_node, (uint64_t)w->nodes,
-                        s->repeat};
+    io_reader reader = {(uint64_t)w->rank, (uint64_t)w->size, (uint64_t)w->shifted, s->repeat};
     if (s->what->pattern->owner_to_read) return s->what->pattern->owner_to_read(s->what->state, &reader);
-    /* Prefer the data of another node, otherwise another process's. */
-    return (reader.rank + (reader.nodes > 1 ? reader.per_node : 1)) % reader.size;
+    return reader.shifted;
 }
 
 static int measure(io_session *s, io_sample *sample) {

@@ -230,10 +230,10 @@ static int read_back_run(io_replaying *r, aside *a, const io_act *act) {
 
 int io_replay_read_back(io_replaying *r) {
     const io_world *w = r->session->world;
-    uint64_t other = (uint64_t)(w->rank + (w->nodes > 1 ? w->per_node : 1)) % (uint64_t)w->size, first, n;
+    uint64_t first, n;
     aside a = {.fd = -1};
     int status = 0;
-    io_split(r->plan->processes, (uint64_t)w->size, other, &first, &n);
+    io_split(r->plan->processes, (uint64_t)w->size, (uint64_t)w->shifted, &first, &n);
     for (uint64_t p = first; !status && p < first + n; p++) {
         io_act *acts = io_schedule_acts(r->plan, p, r->ctx.error);
         status = r->ctx.error->set ? -1 : 0;

@@ -37,6 +37,21 @@ static int gather_hosts(io_world *w, MPI_Comm leaders) {
     return 0;
 }
 
+/* With the processes of a node in consecutive positions, whatever their ranks, a shift by the size of the
+ * largest node moves as many as possible to another one. */
+static int shift_by_a_node(const io_world *w) {
+    int node = w->rank, position, other;
+    MPI_Comm by_node;
+    if (w->nodes == 1) return (w->rank + 1) % w->size;
+    IO_MPI(w, MPI_Bcast, &node, 1, MPI_INT, 0, w->node);
+    IO_MPI(w, MPI_Comm_split, w->comm, 0, node, &by_node);
+    IO_MPI(w, MPI_Comm_rank, by_node, &position);
+    IO_MPI(w, MPI_Sendrecv, &w->rank, 1, MPI_INT, (position + w->size - w->per_node) % w->size, 0, &other, 1,
+           MPI_INT, (position + w->per_node) % w->size, 0, by_node, MPI_STATUS_IGNORE);
+    IO_MPI(w, MPI_Comm_free, &by_node);
+    return other;
+}
+
 /* Ranks and nodes; `hosts`: gather host names too. */
 static int find_placement(io_world *w, bool hosts) {
     int node_rank, node_size;
@@ -58,6 +73,7 @@ static int find_placement(io_world *w, bool hosts) {
     IO_MPI(w, MPI_Allreduce, mine, most, 2, MPI_INT, MPI_MAX, w->comm);
     w->nodes = most[0];
     w->per_node = most[1];
+    w->shifted = shift_by_a_node(w);
     return status;
 }
 

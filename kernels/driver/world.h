@@ -21,6 +21,9 @@ typedef struct {
     MPI_Comm node; /* the processes of `comm` on this node: they have one monotonic clock */
     int rank, size;
     int nodes, per_node; /* per_node: the most processes on one node */
+    /* The process whose data this one reads back: another one, on another node if possible. No two processes
+     * read the same one's. */
+    int shifted;
     bool first_on_node;
     /* Of the whole job, even after io_world_narrow. */
     int job_size, job_nodes, job_per_node;

@@ -297,8 +297,7 @@ static uint64_t shuffled(uint64_t seed, uint64_t size, uint64_t rank) {
 static uint64_t owner_to_read(const void *state, const io_reader *reader) {
     const ior *s = state;
     if (s->shuffle) return shuffled(s->seed + reader->repeat, reader->size, reader->rank);
-    if (!s->shift) return reader->rank;
-    return (reader->rank + (reader->nodes > 1 ? reader->per_node : 1)) % reader->size;
+    return s->shift ? reader->shifted : reader->rank;
 }
 
 const io_pattern io_pattern_ior = {

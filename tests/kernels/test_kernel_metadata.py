@@ -112,11 +112,11 @@ def test_all_files_are_created_before_the_first_is_written(
     assert re.findall(r"^seen (.*)$", done.stderr, re.MULTILINE) == seen
 
 
-def library(folder: Path, text: str) -> Path:
+def library(folder: Path, text: str, compiler: str = "cc") -> Path:
     """To preload."""
     source, made = folder / "calls.c", folder / "calls.so"
     source.write_text(text)
-    command = ["cc", "-shared", "-fPIC", str(source), "-o", str(made), "-ldl"]
+    command = [compiler, "-shared", "-fPIC", str(source), "-o", str(made), "-ldl"]
     subprocess.run(command, check=True, capture_output=True)
     return made
 

@@ -28,7 +28,7 @@ FILL = (
     "if (f->direction == IO_READING && f->session->found) {"
     " for (int i = 0; i < n; i++) fill_part(f, &parts[i]); return 0; }\n"
 )
-SHIFT = "return (reader.rank + (reader.nodes > 1 ? reader.per_node : 1)) % reader.size;"
+SHIFT = "return reader.shifted;"
 FORGOTTEN = "s->created = 0;"
 STEPS = "for (uint64_t step = 0; s->what->write && step < c->steps"
 REMOVED = "if (io_may_remove(s, 0) && io_remove_all(s)) status = -1;"
