@@ -10,7 +10,7 @@ from pathlib import Path
 
 from iogauge.analysis.errors import EXIT_OK, UsageError
 from iogauge.common import lock, paths
-from iogauge.common.text import notice, unknown
+from iogauge.common.text import CONTROL, notice, unknown
 from iogauge.measure import kernels, offline, rounds, run_session, sites, stacks
 from iogauge.measure.session import REFRAME, measuring_session
 from iogauge.measure.sites import Asked
@@ -117,6 +117,9 @@ def _render(args: argparse.Namespace, asked: Asked) -> int:
         os.environ["IOGAUGE_STACKS"] = " ".join(args.stack)
     target: Path = args.output or Path("scripts")
     there = args.there or str(target.absolute())
+    if not Path(there).is_absolute() or CONTROL.search(there):
+        right = "an absolute path without control characters"
+        raise UsageError(f"--there {there!r}: expected {right}")
     scripts, skipped = offline.render(asked, target, there, args.iokernel or "iokernel")
     print(*scripts, sep="\n")
     if skipped:

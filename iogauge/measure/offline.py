@@ -34,7 +34,7 @@ def render(asked: Asked, target: Path, there: str, iokernel: str) -> tuple[list[
     their folder and the program on the target machine. Raises NothingRenderedError."""
     options = [*asked.options(), "-S", f"kernel_path={iokernel}"]
     with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "IOGAUGE_OUTPUT": folder}
+        environment = {**os.environ, "IOGAUGE_OUTPUT": folder, collected.THERE: there}
         done = subprocess.run(
             [REFRAME, *options, "--dry-run"],
             cwd=ROOT,
@@ -54,11 +54,9 @@ def render(asked: Asked, target: Path, there: str, iokernel: str) -> tuple[list[
             why = lines[-1] if lines else left_out or "nothing was selected"
             raise NothingRenderedError(f"no such test can run there: {why}")
         for script in scripts:
-            own = collected.place(script.parent)
-            path = target / own / collected.SCRIPT
-            text = script.read_text().replace(str(script.parent), f"{there}/{own}")
+            path = target / collected.place(script.parent) / collected.SCRIPT
             # A relative name would be relative to the dry run's folder.
-            write_whole(path, text.replace(str(ROOT / iokernel), iokernel))
+            write_whole(path, script.read_text().replace(str(ROOT / iokernel), iokernel))
             permit(path, 0o777)
             written.append(path)
     json_file.write(target / collected.ASKED, {"options": options})

@@ -27,7 +27,7 @@ from iogauge.common.paths import builds
 from reframe_tests.framework import recorders
 from reframe_tests.framework.build import BuildKernels
 from reframe_tests.framework.tidy import InCi
-from reframe_tests.jobs import launchers
+from reframe_tests.jobs import collected, launchers
 from reframe_tests.machine import stacks
 from reframe_tests.machine.placed import Placed
 
@@ -182,7 +182,8 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
         if recorder := self.recorder:
             trace = recorders.values(recorder, dxt=False, quote=lambda word: shlex.quote(str(word)))
             trace["variables"][FLIP_VARIABLE] = str(draw.randrange(2**31))
-        fs = {"name": "stage", "type": "the job's own folder", "path": self.stagedir}
+        place = collected.run_folder(self.stagedir)
+        fs = {"name": "stage", "type": "the job's own folder", "path": place}
         programs = []
         for pattern in patterns():
             folder, other = (f'"$run_dir/{pattern}{end}"' for end in ("", "-measured"))

@@ -6,6 +6,9 @@ from pathlib import Path
 
 VARIABLE = "IOGAUGE_COLLECTED"
 
+# Of a dry run: the absolute path of the scripts' folder on the machine where they will run.
+THERE = "IOGAUGE_THERE"
+
 # What `iogauge run --dry-run` leaves for `iogauge collect`: the options of ReFrame.
 ASKED = "rendered.json"
 
@@ -21,3 +24,9 @@ def folder() -> Path | None:
 def place(stage: Path) -> Path:
     """A test's place in such a folder, as in ReFrame's stage: partition, environ, test."""
     return Path(*stage.parts[-3:])
+
+
+def run_folder(stage: str) -> str:
+    """Where a test's script will run."""
+    there = os.environ.get(THERE)
+    return f"{there}/{place(Path(stage))}" if there else stage

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -37,6 +38,27 @@ def test_scripts_for_one_partition_work_there(tmp_path: Path) -> None:
     assert "#COBALT -n 128\n" in text
     assert "/stage/" not in text
     subprocess.run(["bash", "-n", script], check=True)
+
+
+def test_scripts_go_to_their_folder_whatever_its_name(tmp_path: Path) -> None:
+    words = ("--site", "vargas", "-n", "S3d%.*fs=workdir.*call=posix%", "--scale", "smoke")
+    done = render(*words, "-o", str(tmp_path / "o p; it's $(touch PWN) `x` & \\"))
+    assert done.returncode == 0, done.stderr
+    scripts = list(tmp_path.rglob("job.sh"))
+    assert len(scripts) == 2, "with the job that checks the verification"
+    for script in scripts:
+        text = script.read_text()
+        (own,) = re.findall("^cd -- .*", text, re.M)
+        assert shlex.split(own) == ["cd", "--", str(script.parent)]
+        assert f"\n# @ initialdir = {script.parent}\n" in text
+        assert "/stage/" not in text
+
+
+@pytest.mark.parametrize("folder", ["jobs", "~/jobs", "./jobs", "/a\nb", "/a\x1bb"])
+def test_the_scripts_folder_is_a_path_that_a_script_can_have(folder: str) -> None:
+    done = render("--site", "cetus", "-n", "S3d", "--there", folder)
+    assert done.returncode == 2
+    assert f"--there {folder!r}: expected an absolute path" in done.stderr
 
 
 def test_a_program_whose_path_the_site_names_is_the_one_that_runs(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from iogauge.common import json_file
 from iogauge.common.files import write_whole
 from iogauge.common.run_folder import CASE, JOB, WAITS
 from iogauge.common.text import one_line
-from reframe_tests.jobs import shell
+from reframe_tests.jobs import collected, shell
 from reframe_tests.jobs.render import TemplateProblem, render, template_for
 
 PATIENCE = 3  # answers in a row that cannot be understood
@@ -211,7 +211,7 @@ class TemplatedJob:
             "launcher": job.launcher.run_command(job),
             "stdout": job.stdout,
             "stderr": job.stderr,
-            "folder": job.workdir,
+            "folder": collected.run_folder(job.workdir),
             **self.placement,
         }
 
