@@ -7,7 +7,6 @@ Paths: IOGAUGE_RAM (a file system in memory, /dev/shm) and IOGAUGE_DISK (output/
 Stacks: IOGAUGE_STACKS ("openmpi mpich"; site_configs/support/chosen.py).
 """
 
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from site_configs.support import chosen, common
 
 
 def disk() -> dict[str, Any]:
-    path = Path(os.environ.get("IOGAUGE_DISK") or common.OUTPUT / "scratch")
+    path = Path(common.setting("DISK", str(common.OUTPUT / "scratch")))
     kind = mount_of(path)["type"]
     in_memory = kind in IN_MEMORY
     note = f"this 'disk' is {kind}, so memory: set IOGAUGE_DISK to a folder on a disk"
@@ -27,7 +26,7 @@ def disk() -> dict[str, Any]:
 
 
 def ram() -> dict[str, Any]:
-    path = Path(os.environ.get("IOGAUGE_RAM") or "/dev/shm")
+    path = Path(common.setting("RAM", "/dev/shm"))
     kind = mount_of(path)["type"]
     note = "" if kind in IN_MEMORY else f"this 'ram' is {kind}, not memory"
     return common.file_system(path, note=note)

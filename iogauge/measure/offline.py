@@ -2,22 +2,29 @@
 """Job scripts for a machine where ReFrame cannot run, from a dry run; and collecting their results:
 ReFrame runs the same tests again, with a back end that takes each job's files from the folder."""
 
+import json
 import os
+import re
 import subprocess
 import tempfile
 from collections import Counter
 from pathlib import Path
 
-from iogauge.analysis.errors import AnalysisError, UsageError
+from iogauge.analysis.errors import AnalysisError, OutputError, UsageError
 from iogauge.analysis.session.loader import why_not
 from iogauge.common import json_file
 from iogauge.common.files import permit, write_whole
 from iogauge.common.paths import ROOT, output
 from reframe_tests.jobs import collected
+from reframe_tests.machine.filesystems import CHOICE
+from site_configs.support import common
 
+from . import sites
 from .session import REFRAME, cases_of
-from .sites import Asked, files
+from .sites import Asked
 
+# Settings that name stacks: a path in them names programs and modules that would run.
+STACKS = ("IOGAUGE_STACKS", "IOGAUGE_SPACK")
 # Options of ReFrame that `collect` takes from a folder, with and without a value.
 VALUED = ("-C", "-c", "--system", "-n", "-x", "-t", "-p", "-S")
 PLAIN = ("-R", "-v", "--exec-policy=serial")
@@ -33,6 +40,12 @@ def render(asked: Asked, target: Path, there: str, iokernel: str) -> tuple[list[
     """Write the scripts below `target`. Returns them, and what was skipped. `there`, `iokernel`:
     their folder and the program on the target machine. Raises NothingRenderedError."""
     options = [*asked.options(), "-S", f"kernel_path={iokernel}"]
+    settings = {name: os.environ.get(name, "") for name in sorted(_settings(asked.site))}
+    record = {"options": options, "settings": settings}
+    record_file, text = target / collected.ASKED, json.dumps(record, indent=1) + "\n"
+    if record_file.exists() and record_file.read_text(errors="replace") != text:
+        right = "name another folder with --output, or remove this one"
+        raise OutputError(f"{record_file}: belongs to scripts of other options; {right}")
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "IOGAUGE_OUTPUT": folder, collected.THERE: there}
         done = subprocess.run(
@@ -59,7 +72,7 @@ def render(asked: Asked, target: Path, there: str, iokernel: str) -> tuple[list[
             write_whole(path, script.read_text().replace(str(ROOT / iokernel), iokernel))
             permit(path, 0o777)
             written.append(path)
-    json_file.write(target / collected.ASKED, {"options": options})
+    write_whole(record_file, text)
     return written, left_out
 
 
@@ -69,11 +82,17 @@ def skipped(reasons: list[str], selected: int) -> str:
     return f"{len(reasons)} of {selected} tests are skipped:{''.join(lines)}" if reasons else ""
 
 
+def _settings(site: Path) -> set[str]:
+    """The variables that a site file, or the choice of its file systems, reads."""
+    sites.partitions(site)
+    return {*common.settings_read, CHOICE}
+
+
 def _harmless(folder: Path, words: list[str], site: Path | None) -> list[str]:
     """The options of a folder that may come from others. Tests and site files are executed, so
     tests must be ours, and the site one of `site list` or `site`. Raises UsageError."""
-    sites = [*files(), *([site.absolute()] if site else [])]
-    known = {"-C": set(map(str, sites)), "-c": {str(ROOT / "reframe_tests")}}
+    trusted = [*sites.files(), *([site.absolute()] if site else [])]
+    known = {"-C": set(map(str, trusted)), "-c": {str(ROOT / "reframe_tests")}}
     at = iter(words)
     for word in at:
         value = next(at, "") if word in VALUED else ""
@@ -87,12 +106,20 @@ def _harmless(folder: Path, words: list[str], site: Path | None) -> list[str]:
 
 def collect(folder: Path, site: Path | None = None) -> int:
     try:
-        options = json_file.read(folder / collected.ASKED)["options"]
-    except (json_file.Unreadable, KeyError, TypeError) as error:
+        record = json_file.read(folder / collected.ASKED)
+        options, given = record["options"], dict(record.get("settings", {}))
+    except (json_file.Unreadable, KeyError, TypeError, ValueError) as error:
         what = "expected a folder of `iogauge run --dry-run`"
         raise UsageError(f"{folder}: {what}: {error}") from None
     words = _harmless(folder, list(map(str, options)), site)
+    names = _settings(Path(words[words.index("-C") + 1])) if "-C" in words else set()
+    settings = {name: str(given[name]) for name in names & set(given)}
+    for name in STACKS:
+        value = settings.get(name, "")
+        if value != os.environ.get(name, "") and not re.fullmatch(r"[\w -]*", value):
+            why = "not taken from a folder; if you trust it, set this variable"
+            raise UsageError(f"{folder / collected.ASKED}: {name}={value}: {why}")
     command = [REFRAME, *words, "-r", "--exec-policy=serial"]
-    environment = {**os.environ, collected.VARIABLE: str(folder.absolute())}
+    environment = {**os.environ, **settings, collected.VARIABLE: str(folder.absolute())}
     environment["IOGAUGE_OUTPUT"] = str(output())
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode

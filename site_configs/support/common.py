@@ -301,9 +301,13 @@ def checked(site: dict[str, Any], file: str = "") -> dict[str, Any]:
     return site
 
 
+settings_read: set[str] = set()  # what site files of this process asked for
+
+
 def setting(name: str, default: str) -> str:
     """What a generic site file leaves to its user: the environment variable IOGAUGE_<name>."""
-    return os.environ.get(f"IOGAUGE_{name}") or default
+    settings_read.add(variable := f"IOGAUGE_{name}")
+    return os.environ.get(variable) or default
 
 
 def user_name() -> str:

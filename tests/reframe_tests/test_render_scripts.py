@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from iogauge.analysis.errors import OutputError, UsageError
+from iogauge.measure import offline, sites
 from tests.reframe_session import ROOT, Session, changed_site, untraced_kernel
 
 
@@ -56,7 +58,7 @@ def test_scripts_go_to_their_folder_whatever_its_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("folder", ["jobs", "~/jobs", "./jobs", "/a\nb", "/a\x1bb"])
 def test_the_scripts_folder_is_a_path_that_a_script_can_have(folder: str) -> None:
-    done = render("--site", "cetus", "-n", "S3d", "--there", folder)
+    done = render("--site", "cetus", "-n", "Nothing", "--there", folder)
     assert done.returncode == 2
     assert f"--there {folder!r}: expected an absolute path" in done.stderr
 
@@ -175,6 +177,90 @@ def test_a_folder_from_others_runs_no_code_of_theirs(words: list[str], tmp_path:
     assert done.returncode == 2, done.stderr
     assert re.search(rf": {re.escape(words[0])} .*: not taken from a folder", done.stderr)
     assert not (tmp_path / "output").exists()
+
+
+@pytest.fixture
+def quick_reframe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Renders one script, or leaves its environment in this file."""
+    program, left = tmp_path / "reframe", tmp_path / "environment"
+    program.write_text(
+        f"""#!/bin/bash
+        [[ " $* " == *" --dry-run "* ]] || exec env -0 > {left}
+        stage=$IOGAUGE_OUTPUT/stage/site/session/batch/default/S3d_1
+        mkdir -p "$stage" && touch "$stage/rfm_job.sh"
+        """
+    )
+    program.chmod(0o755)
+    monkeypatch.setattr(offline, "REFRAME", str(program))
+    return left
+
+
+def rendered(folder: Path, site: str, *words: str) -> Path:
+    asked = sites.Asked(sites.find(site), site, words)
+    offline.render(asked, folder, str(folder), "iokernel")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("site", "name", "value"),
+    [("slurm_lustre", "CORES", "7"), ("altix", "SCRATCH", "/s p"), ("local", "RAM", "/ram"),
+     ("local", "STACKS", "mpich"), ("babel", "FS", "tmpdir")],
+)  # fmt: skip
+def test_the_settings_of_the_dry_run_hold_when_its_results_are_collected(
+    site: str, name: str, value: str,
+    quick_reframe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """And one that was not set then is not now: other figures would be expected."""
+    given, other = f"IOGAUGE_{name}", "IOGAUGE_DISK" if site == "local" else "IOGAUGE_FS"
+    for one in {given, other}:
+        monkeypatch.delenv(one, raising=False)
+    monkeypatch.setenv(given, value)
+    folder = rendered(tmp_path / "jobs", site, "-n", "S3d")
+    monkeypatch.delenv(given)
+    if other != given:
+        monkeypatch.setenv(other, "/other")
+    assert offline.collect(folder) == 0
+    found = dict(word.split("=", 1) for word in quick_reframe.read_text().split("\0") if word)
+    assert found[given] == value
+    assert other == given or found[other] == ""
+
+
+@pytest.mark.usefixtures("quick_reframe")
+def test_a_folder_has_the_scripts_of_one_dry_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The options of a second one had replaced those that the first must be collected with."""
+    folder = rendered(tmp_path / "jobs", "slurm_lustre", "-n", "S3d")
+    rendered(folder, "slurm_lustre", "-n", "S3d")
+    right = "name another folder with --output"
+    with pytest.raises(OutputError, match=f"rendered.json: .*{right}"):
+        rendered(folder, "slurm_lustre", "-n", "Ior")
+    monkeypatch.setenv("IOGAUGE_CORES", "7")
+    with pytest.raises(OutputError, match=right):
+        rendered(folder, "slurm_lustre", "-n", "S3d")
+
+
+@pytest.mark.parametrize(
+    ("site", "name", "value"),
+    [("local", "STACKS", "openmpi prefix:/scratch/x"), ("spack", "SPACK", "/scratch/x"),
+     ("spack", "SPACK", "../x")],
+)  # fmt: skip
+def test_a_folder_from_others_names_no_programs_of_theirs(
+    site: str, name: str, value: str,
+    quick_reframe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.delenv(f"IOGAUGE_{name}", raising=False)
+    settings = {f"IOGAUGE_{name}": value, "PATH": "/scratch/x", "IOGAUGE_TEMPLATES": "/scratch/x"}
+    words = ["-C", str(sites.find(site))]
+    document = {"options": words, "settings": settings}
+    (tmp_path / "rendered.json").write_text(json.dumps(document))
+    with pytest.raises(UsageError, match=f"rendered.json: IOGAUGE_{name}=.*not taken from"):
+        offline.collect(tmp_path)
+    assert not quick_reframe.exists()
+    settings[f"IOGAUGE_{name}"] = "mpich"
+    (tmp_path / "rendered.json").write_text(json.dumps(document))
+    assert offline.collect(tmp_path) == 0
+    assert "=/scratch/x" not in quick_reframe.read_text()
 
 
 def test_a_folder_that_is_none_of_render_is_refused(tmp_path: Path) -> None:
