@@ -3,7 +3,7 @@
 
 # The shared MPI libraries that a file loads, or is, as a list of `name|path`. Empty where ldd cannot say.
 function(mpi_libraries_of out file)
-  set(name "libmpi(ch|_abi|_ibm|_cray|_gnu_[0-9]+)?\\.so[.0-9]*")
+  set(name "libmpi(ch)?(_abi|_ibm|_(amd|aocc|cray|gnu|intel|nvidia|pgi)(_[0-9]+)?)?\\.so[.0-9]*")
   get_filename_component(path ${file} REALPATH)
   set(said)
   if(NOT CMAKE_CROSSCOMPILING AND EXISTS ${path})

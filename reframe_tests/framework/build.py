@@ -21,10 +21,6 @@ from reframe_tests.framework.tidy import InCi
 from reframe_tests.jobs import collected
 from reframe_tests.machine import spack, stacks
 
-# The C library of any MPI: Open MPI libmpi.so.40, MPICH libmpi.so.12 or, on Debian, libmpich.so.12;
-# with the ABI of MPI 5.0, libmpi_abi.so.1.
-MPI_LIBRARY = re.compile(r"^\s*(libmp(?:i|i_abi|ich)\.so[.\d]*)(?: => (\S+))?", re.MULTILINE)
-
 _listing = functools.cache(json_file.read)  # each case asks
 # Ninja if modules or machine have it, else make: only the script knows.
 GENERATOR = ("generator='Unix Makefiles'", "! command -v ninja > /dev/null || generator=Ninja")
@@ -34,7 +30,8 @@ def mpi_problem(ldd: str, right: str, file: Path | None = None) -> str | None:
     """Of a program, or None. `ldd`: that command's output; `right`: the stack's library
     (`libmpi.so.40`), and `file`, if the name is ambiguous (each Spack environment has its own
     `libmpi.so.12`). A library in MPICH_ABI is not an MPI; it loads one by another name."""
-    found = MPI_LIBRARY.findall(ldd)
+    name = rf"{re.escape(right)}(?= )|lib{spack.MPI}\.so[.\d]*"
+    found = re.findall(rf"^\s*({name})(?: => (\S+))?", ldd, re.MULTILINE)
     loaded = {name: place for name, place in found if Path(place).parent != MPICH_ABI}
     if list(loaded) == [right]:
         where = Path(loaded[right])

@@ -31,7 +31,10 @@ SINCE = (
 # MPIs whose MPI-IO is not ROMIO, or only if a run asks for it.
 OWN_MPI_IO = {"openmpi"}
 
-MPI_LIBRARY = re.compile(r"libmp(?:i|ich)\.so\.\d+")
+# The C library of any MPI, as after -l: Open MPI's libmpi.so.40, MPICH's libmpi.so.12, on Debian
+# libmpich.so.12, Cray's libmpi_gnu_91.so.12; with the ABI of MPI 5.0, libmpi_abi.so.1.
+MPI = r"mpi(?:ch)?(?:_(?!cxx|mpifh|usempi|java)[a-z]+(?:_\d+)?)?"
+MPI_LIBRARY = re.compile(rf"lib{MPI}\.so\.\d+")
 
 
 class CannotUse(Exception):

@@ -287,6 +287,50 @@ def test_spack_is_found_and_pointed_at() -> None:
     assert find_modules(Made(SPACK_ROOT="/sw/spack")).spack == "/sw/spack"
 
 
+OPENMPI, MPICH = "gcc -I/ompi/include -L/ompi/lib -lmpi\n", "gcc -I/mpich/include -lmpich\n"
+INTEL = """gcc -I"/opt/intel/mpi/include" -L"/opt/intel/mpi/lib/release" -Xlinker -rpath -Xlinker \\
+"/opt/intel/mpi/lib" -lmpifort -lmpi -lrt -lpthread -ldl"""
+MVAPICH = "gcc -I/opt/mvapich2/include -L/opt/mvapich2/lib -Wl,-rpath -lmpi\n"
+CRAY = "-L/opt/cray/lib -lmpi_gtl_hsa -lsci_gnu_82_mpi -Wl,--as-needed,-lmpi_gnu_91,--no-as-needed"
+
+
+@pytest.mark.parametrize(
+    ("commands", "cray", "right"),
+    [
+        ({"mpicc": "", "mpicc -show": OPENMPI, "mpicc --showme:version": "mpicc: Open MPI 4.1.4"},
+         "", ("mpicc", "mpiexec", "libmpi.so.40")),
+        ({"mpicc.mpich": "", "mpicc": "", "mpicc.mpich -show": MPICH},
+         "", ("mpicc.mpich", "mpiexec.mpich", "libmpich.so.12")),
+        ({"mpicc": "", "mpicc -show": INTEL}, "", ("mpicc", "mpiexec", "libmpi.so.12")),
+        ({"mpicc": "", "mpicc -show": MVAPICH}, "", ("mpicc", "mpiexec", "libmpi.so.12")),
+        ({"mpicc": "", "cc --cray-print-opts=libs": CRAY}, "2.7",
+         ("cc", "mpiexec", "libmpi_gnu_91.so.12")),
+        ({"mpicc": "", "mpicc -show": "gcc -lmpi_cxx"}, "", ("mpicc", "mpiexec", "")),
+        ({"mpicc": ""}, "2.7", ("cc", "mpiexec", "")),
+        ({}, "", ("mpicc", "mpiexec", "")),
+    ],
+)  # fmt: skip
+def test_the_compiler_tells_the_name_of_its_mpi(
+    tmp_path: Path, commands: Commands, cray: str, right: tuple[str, str, str]
+) -> None:
+    machine = Made(commands, CRAYPE_VERSION=cray)
+    assert new_site.compiler(machine) == right
+    text = written(tmp_path, machine).read_text()
+    line = next(line for line in text.splitlines() if '"libmp' in line)
+    assert line.strip() == f'"{right[2]}",' or ("libmpi.so.40" in line and "CHECK" in line)
+
+
+@pytest.mark.parametrize(("mpi", "library"), [("openmpi", "mpi.so.40"), ("mpich", "mpich.so.12")])
+def test_the_compilers_here_tell_it_too(
+    mpi: str, library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only = f"mpicc.{mpi}"
+    if not Machine().which(only):
+        pytest.skip(f"{only} is missing: make setup")
+    monkeypatch.setattr(Machine, "which", lambda _, name: name if name == only else None)
+    assert new_site.compiler(Machine()) == (only, f"mpiexec.{mpi}", f"lib{library}")
+
+
 MACHINES = {
     "slurm": Made(
         all_of(SLURM, {"mpicc": "", "lfs": "", "getfattr": "", "module avail": LMOD_AVAIL}),
@@ -350,6 +394,9 @@ def test_srun_starts_the_processes_of_an_mpi_together(
 ) -> None:
     settings = f"MinJobAge               = 10 sec\nMpiDefault              = {default}\n"
     more = {compiler: "", "scontrol show config": settings, "sh -c srun --mpi=list 2>&1": listed}
+    is_mpich = "mpich" in compiler
+    more[f"{compiler} -show"] = MPICH if is_mpich else OPENMPI
+    more[f"{compiler} --showme:version"] = "" if is_mpich else "mpicc: Open MPI 5.0.3"
     text = written(tmp_path, Made(all_of(SLURM, more)))
     site = runpy.run_path(str(text))["site_configuration"]
     launcher = site["environments"][0]["extras"]["launcher"]

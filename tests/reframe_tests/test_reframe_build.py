@@ -77,6 +77,32 @@ def test_the_abi_of_mpi_5_is_a_library_of_its_own() -> None:
     assert mpi_problem(standard + MPICH_LINE, "libmpi_abi.so.1") is not None
 
 
+@pytest.mark.parametrize(
+    ("right", "beside"),
+    [
+        ("libmpi_gnu_91.so.12", "libmpifort_gnu_91.so.12"),
+        ("libmpi_cray.so.12", "libsci_cray.so.5"),
+        ("libmpi_gnu_123.so.12", "libmpi_gtl_hsa.so.0"),
+        ("libmpi_intel.so.12", "libmpifort.so.12"),
+        ("libmpi_ibm.so.3", "libmpi_ibm_mpifh.so.3"),
+        ("libmpich_gnu_51.so.3", "libmpl_gnu_51.so.0"),
+        ("libmpi.so", "libmpi++.so"),
+        ("libmpi.so.12", "libmpicxx.so.12"),
+        ("libmpi.so.40", "libmpi_usempif08.so.40"),
+        ("libmpi.so.40", "libmpi_usempi_ignore_tkr.so.40"),
+        ("libbgmpi.so.1", "libbgmpi_util.so.1"),
+    ],
+)
+def test_the_name_of_any_mpi_is_known(right: str, beside: str) -> None:
+    """But not of its libraries for other languages, or for its own use."""
+    line = "\t{0} => /opt/{0} (0x00007f)\n".format
+    assert mpi_problem(line(beside) + line(right), right) is None
+    assert mpi_problem(MPICH_LINE + line(right), right) is not None
+    assert (mpi_problem(line(beside), right) or "").startswith("it is linked to no MPI library")
+    if right not in ("libbgmpi.so.1", "libmpi.so"):  # known only from the site file
+        assert right in (mpi_problem(MPICH_LINE + line(right), "libmpich.so.12") or "")
+
+
 def test_another_major_version_is_another_library() -> None:
     assert mpi_problem(OPENMPI.replace("mpi.so.40", "mpi.so.12"), "libmpi.so.40") is not None
 

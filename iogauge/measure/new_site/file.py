@@ -10,24 +10,28 @@ from pathlib import Path
 from iogauge.common.paths import is_checkout
 from reframe_tests.jobs.render import environment
 from reframe_tests.machine.memory import memory
+from reframe_tests.machine.spack import MPI
 
 from . import mounts
 from .machine import Machine, find_modules
 from .schedulers import Found, Partition
 
-COMPILERS = ("mpicc.openmpi", "mpicc.mpich", "mpicc", "cc")
+COMPILERS = ("mpicc.openmpi", "mpicc.mpich", "mpicc")
 TEMPLATE = Path(__file__).with_name("site.py.j2")
 
 
 def compiler(machine: Machine) -> tuple[str, str, str]:
-    """MPI's compiler, library name and launcher. With Cray's wrapper, `cc` is MPI's compiler."""
-    here = [name for name in COMPILERS[:3] if machine.which(name)]
-    found = "cc" if machine.variable("CRAYPE_VERSION") else (here or ["mpicc"])[0]
-    path = os.path.realpath(machine.which(found) or "")
-    is_mpich = found == "cc" or "mpich" in found or "mpich" in path
+    """MPI's compiler, launcher, and library's name, "" if the compiler does not tell. With Cray's
+    wrapper, `cc` is MPI's compiler."""
+    here = [name for name in COMPILERS if machine.which(name)]
+    is_cray = bool(machine.variable("CRAYPE_VERSION"))
+    found = "cc" if is_cray else (here or ["mpicc"])[0]
     suffix = found.partition(".")[2]
-    library = ("libmpich.so.12" if suffix else "libmpi.so.12") if is_mpich else "libmpi.so.40"
-    return found, library, f"mpiexec.{suffix}" if suffix else "mpiexec"
+    shown = machine.ask(found, "--cray-print-opts=libs" if is_cray else "-show").text
+    linked = re.search(rf"-l({MPI})(?![\w+])", shown)
+    is_openmpi = "Open MPI" in machine.ask(found, "--showme:version").text
+    library = f"lib{linked[1]}.so.{40 if is_openmpi else 12}" if linked else ""
+    return found, f"mpiexec.{suffix}" if suffix else "mpiexec", library
 
 
 def launcher_options(machine: Machine, launcher: str, library: str) -> list[str]:
@@ -36,13 +40,13 @@ def launcher_options(machine: Machine, launcher: str, library: str) -> list[str]
     if not re.search(r"^MpiDefault\s*= none$", settings, re.MULTILINE):
         return []
     offered = machine.ask("sh", "-c", "srun --mpi=list 2>&1").text.split()
-    wanted = ("pmix", "pmi2") if library == "libmpi.so.40" else ("pmi2", "pmix")
+    wanted = ("pmi2", "pmix") if library.endswith(".12") else ("pmix", "pmi2")
     return [f"--mpi={name}" for name in wanted if name in offered][:1]
 
 
 def site_file(name: str, machine: Machine, batch: Found) -> str:
     """The site file. What the batch system does not report of a partition is taken from here."""
-    cc, library, command = compiler(machine)
+    cc, command, library = compiler(machine)
     host = socket.gethostname().split(".")[0]
     parts = batch.partitions or [Partition("batch", "")]
     template = environment().from_string(TEMPLATE.read_text())

@@ -200,5 +200,5 @@ SYSTEMS = (
     System("slurm.j2", "srun", ("sbatch", "sacct"), SINFO, slurm, ("sacct", "-n", "-X")),
     System("squeue.j2", "srun", ("sbatch",), SINFO, slurm),
     System("pbs.j2", "stack", ("qsub",), QUEUES, pbs, ("qstat", "--version"), "pbs_version"),
-    System("torque.j2", "mpiexec", ("qsub",), QUEUES, pbs),
+    System("torque.j2", "stack", ("qsub",), QUEUES, pbs),
 )
