@@ -4,6 +4,8 @@
 import argparse
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +42,7 @@ def run_new(args: argparse.Namespace) -> int:
     if path.is_file():
         raise OutputError(f"{path} exists already; name another with --output")
     batch = schedulers.find(machine := Machine())
-    write_whole(path, site_file(args.name, machine, batch))
+    write_whole(path, site_file(args.name, machine, batch, path))
     for line in batch.remarks:
         notice(line)
     site = args.name if is_checkout() and not args.output else shlex.quote(str(path))
@@ -60,6 +62,14 @@ def run_check(args: argparse.Namespace) -> int:
         found = sites.load(path)
     except ReframeError as error:
         notice(f"iogauge: {path}: {error}")
+        return EXIT_NOT_VERIFIED
+    # As ReFrame does, which does not know where iogauge is.
+    code = "import runpy, sys; sys.path = [*filter(None, sys.path)]; runpy.run_path(sys.argv[1])"
+    command = [sys.executable, "-c", code, str(path)]
+    alone = subprocess.run(command, cwd=path.parent, capture_output=True, text=True, check=False)
+    if alone.returncode:
+        why = alone.stderr.strip().splitlines()[-1:]
+        notice(f"iogauge: {path}: ReFrame cannot load it: {''.join(why)}")
         return EXIT_NOT_VERIFIED
     systems = ", ".join(_names(found["systems"]))
     print(f"{path}: no mistake found; systems: {systems}")

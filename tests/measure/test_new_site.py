@@ -348,9 +348,7 @@ MACHINES = {
 
 def written(folder: Path, machine: Machine) -> Path:
     path = folder / "dawn.py"
-    text = new_site.site_file("dawn", machine, schedulers.find(machine))
-    here = f"Path({str(ROOT)!r})"
-    path.write_text(text.replace("Path(__file__).resolve().parents[1]", here))
+    path.write_text(new_site.site_file("dawn", machine, schedulers.find(machine), path))
     return path
 
 
@@ -418,17 +416,30 @@ def test_module_is_defined_where_a_shell_does_not_have_it(tmp_path: Path) -> Non
     init = tmp_path / "init"
     init.write_text('module() { echo module "$@"; }\n')
     loaded = Made(LOADEDMODULES="gcc/12.2", LMOD_PKG=str(tmp_path))
-    text = new_site.site_file("dawn", loaded, schedulers.find(loaded)).replace(
-        f"{tmp_path}/init/bash", str(init)
-    )
-    text = text.replace("Path(__file__).resolve().parents[1]", f"Path({str(ROOT)!r})")
-    (tmp_path / "dawn.py").write_text(text)
-    site = runpy.run_path(str(tmp_path / "dawn.py"))["site_configuration"]
+    path = written(tmp_path, loaded)
+    path.write_text(path.read_text().replace(f"{tmp_path}/init/bash", str(init)))
+    site = runpy.run_path(str(path))["site_configuration"]
     lines = "\n".join(["set -e -o pipefail", *site["environments"][0]["prepare_cmds"]])
     done = subprocess.run(
         ["bash", "--norc", "-c", lines], capture_output=True, text=True, check=True
     )
     assert done.stdout == "module load gcc/12.2\n"
+
+
+def test_the_file_finds_iogauge_wherever_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """ReFrame does not know where that is, and neither does the check."""
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    path = written(tmp_path, Made({"mpicc": ""}))
+    assert main(["site", "check", str(path)]) == 0
+    path.write_text(path.read_text().replace("sys.path.append", "print"))
+    assert main(["site", "check", str(path)]) == 1
+    assert f"{path}: ReFrame cannot load it: ModuleNotFoundError: " in capsys.readouterr().err
+    machine = Made()
+    for place, right in (("site_configs", "parents[1]"), ("site_configs/historic", f'"{ROOT}"')):
+        path = ROOT / place / "dawn.py"
+        assert right in new_site.site_file("dawn", machine, schedulers.find(machine), path)
 
 
 def test_a_name_that_is_none_and_a_file_that_exists(

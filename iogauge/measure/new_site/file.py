@@ -7,7 +7,7 @@ import socket
 from dataclasses import replace
 from pathlib import Path
 
-from iogauge.common.paths import is_checkout
+from iogauge.common.paths import ROOT, is_checkout
 from reframe_tests.jobs.render import environment
 from reframe_tests.machine.memory import memory
 from reframe_tests.machine.spack import MPI
@@ -44,8 +44,9 @@ def launcher_options(machine: Machine, launcher: str, library: str) -> list[str]
     return [f"--mpi={name}" for name in wanted if name in offered][:1]
 
 
-def site_file(name: str, machine: Machine, batch: Found) -> str:
-    """The site file. What the batch system does not report of a partition is taken from here."""
+def site_file(name: str, machine: Machine, batch: Found, path: Path) -> str:
+    """The site file, to be written to `path`. What the batch system does not report of a partition
+    is taken from here."""
     cc, command, library = compiler(machine)
     host = socket.gethostname().split(".")[0]
     parts = batch.partitions or [Partition("batch", "")]
@@ -61,6 +62,8 @@ def site_file(name: str, machine: Machine, batch: Found) -> str:
         memory=memory(),
         software=find_modules(machine),
         in_checkout=is_checkout(),
+        beside=path.resolve().parent.parent == ROOT,
+        root=str(ROOT),
         compiler=cc,
         library=library,
         command=command,
