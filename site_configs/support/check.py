@@ -7,6 +7,7 @@ rules over several keys are here.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,9 @@ PLACEHOLDER = re.compile(
 def of_meaning(site: dict[str, Any]) -> Iterator[str]:
     environs = {environ["name"]: environ for environ in site["environments"]}
     for system in site["systems"]:
+        names = Counter(part.get("name") for part in system["partitions"])
+        for name in (name for name, count in names.items() if name and count > 1):
+            yield f"{system['name']}:{name}: {names[name]} partitions have this name; use others"
         for part in system["partitions"]:
             yield from of_partition(system["name"], part, set(environs))
         yield from of_modules(system, environs)

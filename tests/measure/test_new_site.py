@@ -359,6 +359,17 @@ def test_the_file_passes_the_check_of_site_files(tmp_path: Path, name: str) -> N
     assert list(check.problems(site)) == []
 
 
+def test_partitions_have_names_that_reframe_takes(tmp_path: Path) -> None:
+    given = ("24h", "gpu.a100", "gpu_a100", "gpu a100", "-x", "main", "_24h")
+    nodes = "".join(f"{name}|up|9|2|24|196608|infinite\n" for name in given)
+    path = written(tmp_path, Made(all_of(SLURM, {SINFO: nodes})))
+    (system,) = runpy.run_path(str(path))["site_configuration"]["systems"]
+    names = [part["name"] for part in system["partitions"]]
+    assert names == ["_24h", "gpu_a100", "gpu_a100_", "gpu_a100__", "_-x", "main", "_24h_"]
+    access = [part["access"] for part in system["partitions"]]
+    assert access == [[f"--partition={name}"] for name in given]
+
+
 @pytest.mark.slow
 def test_a_partition_of_several_gets_its_own_scripts(tmp_path: Path) -> None:
     """A dry run on each partition; what a job must say is in its script."""

@@ -210,6 +210,25 @@ def test_a_wrong_type_is_one_line_with_its_key(wrong: dict[str, Any], said: str)
     assert problem.startswith("dawn:batch.")
 
 
+@pytest.mark.parametrize(
+    "name", ["24h", "-a", "gpu.a100", "a b", "", "\N{GREEK SMALL LETTER ALPHA}"]
+)
+def test_names_are_those_that_reframe_takes(name: str) -> None:
+    for place in ("partition", "system", "environ"):
+        site = site_of(**({"name": name} if place == "partition" else {}))
+        if place != "partition":
+            site["systems" if place == "system" else "environments"][0]["name"] = name
+        assert any(f"name: {name!r} is not a name of" in one for one in check.problems(site)), place
+    assert not list(check.problems(site_of(name="_24h-long")))
+
+
+def test_two_partitions_have_two_names() -> None:
+    site = site_of()
+    site["systems"][0]["partitions"] *= 2
+    (problem,) = check.problems(site)
+    assert problem == "dawn:batch: 2 partitions have this name; use others"
+
+
 @pytest.mark.parametrize("system", ["nomod", None, "lmod"])
 def test_a_stacks_modules_need_a_modules_system(system: str | None) -> None:
     site = site_of()

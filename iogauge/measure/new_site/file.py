@@ -44,6 +44,17 @@ def launcher_options(machine: Machine, launcher: str, library: str) -> list[str]
     return [f"--mpi={name}" for name in wanted if name in offered][:1]
 
 
+def names(parts: list[Partition]) -> list[str]:
+    """The partitions' names, as ReFrame takes them: different, and none begins with a digit."""
+    found: list[str] = []
+    for part in parts:
+        name = re.sub(r"^(?![A-Za-z_])", "_", re.sub(r"[^A-Za-z0-9_-]", "_", part.name))
+        while name in found:
+            name += "_"
+        found.append(name)
+    return found
+
+
 def site_file(name: str, machine: Machine, batch: Found, path: Path) -> str:
     """The site file, to be written to `path`. What the batch system does not report of a partition
     is taken from here."""
@@ -57,7 +68,7 @@ def site_file(name: str, machine: Machine, batch: Found, path: Path) -> str:
         hostnames=re.sub(r"\d+", r"\\d+", re.escape(host)),
         file_systems=mounts.entries(machine, bool(batch.partitions)),
         batch=batch,
-        partitions=[replace(p, name=re.sub(r"[^A-Za-z0-9_-]", "_", p.name)) for p in parts],
+        partitions=[replace(p, name=n) for p, n in zip(parts, names(parts), strict=True)],
         cores=os.cpu_count() or 1,
         memory=memory(),
         software=find_modules(machine),
