@@ -57,6 +57,20 @@ Queue: route
     enabled = True
     started = True
 
+Queue: behind
+    queue_type = Execution
+    from_route_only = True
+    enabled = True
+    started = True
+
+Queue: staff
+    queue_type = Execution
+    acl_user_enable = True
+    acl_users = alice,bob
+    acl_group_enable = False
+    enabled = True
+    started = True
+
 Queue: closed
     queue_type = Execution
     enabled = False
@@ -74,7 +88,18 @@ n2
      state = job-busy
      resources_available.mem = 67108864kb
      resources_available.ncpus = 20
+
+login
+     state = offline
+     resources_available.mem = 8gb
+     resources_available.ncpus = 2
+
+n3
+     state = state-unknown,down
+     resources_available.mem = 8gb
+     resources_available.ncpus = 1
 """
+QUEUED = ["workq", "route", "staff"]
 TORQUE_NODES = """\
 n1
      state = free
@@ -141,8 +166,8 @@ def all_of(*commands: Commands) -> Commands:
         (all_of(SLURM, PBS), "slurm.j2", ["main", "fat"]),
         (all_of(SLURM, {"sacct -n -X": Answer(trouble="disabled")}), "squeue.j2", ["main", "fat"]),
         ({"sbatch": "", SINFO: NODES}, "squeue.j2", ["main", "fat"]),
-        (all_of(PBS, {"qstat --version": "pbs_version = 22.05\n"}), "pbs.j2", ["workq"]),
-        (all_of(PBS, {"qstat --version": "Version: 6.1.2\n"}), "torque.j2", ["workq"]),
+        (all_of(PBS, {"qstat --version": "pbs_version = 22.05\n"}), "pbs.j2", QUEUED),
+        (all_of(PBS, {"qstat --version": "Version: 6.1.2\n"}), "torque.j2", QUEUED),
         ({"qsub": "", "cqstat": "", "cqstat -Q": COBALT}, "cobalt.j2", ["default"]),
         ({"llsubmit": "", "llclass": LOADLEVELER}, "loadleveler.j2", ["parallel"]),
         ({}, "local.j2", []),
@@ -210,6 +235,16 @@ def test_a_partition_has_the_numbers_of_its_smallest_node() -> None:
     assert pbs.max_time == 24 * 3600
     torque = schedulers.find(Made(all_of(PBS, {"pbsnodes -a": TORQUE_NODES}))).partitions[0]
     assert (torque.nodes, torque.cores, torque.memory) == (1, 16, 64386)
+
+
+def test_what_pbs_does_not_tell_is_marked(tmp_path: Path) -> None:
+    """Which nodes a queue has, and who may use it; of equal nodes nothing needs to be known."""
+    differ, closed = "# CHECK: the nodes differ, and", "# CHECK: acl_user_enable: may you"
+    text = written(tmp_path, MACHINES["pbs"]).read_text()
+    assert (text.count(differ), text.count(closed)) == (len(QUEUED), 1)
+    assert text.index('"staff"') < text.index(closed) < text.index('"access": ["-q staff"]')
+    text = written(tmp_path, Made(all_of(PBS, {"pbsnodes -a": TORQUE_NODES}))).read_text()
+    assert (text.count(differ), text.count(closed)) == (0, 1)
 
 
 def test_file_systems_are_those_of_proc_mounts() -> None:

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 from .machine import Machine
 
+NOT_UP = re.compile("offline|down|unknown|stale")  # states of PBS's nodes
 UNITS = {"kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40, "": 1, "b": 1}
 
 
 @dataclass(frozen=True)
 class Partition:
     """With its batch system's name. 0: unknown. `cores`, `memory` (MiB): of the smallest node.
-    `access`: options that a job needs. `max_time`: in seconds."""
+    `access`: options that a job needs. `max_time`: in seconds. `notes`: what to check."""
 
     name: str
     access: str
@@ -22,6 +23,7 @@ class Partition:
     cores: int = 0
     memory: int = 0
     max_time: int = 0
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -141,8 +143,10 @@ def _status(text: str, key: str) -> str:
 
 
 def pbs(machine: Machine, text: str) -> list[Partition]:
-    """Queues that run jobs. Nodes belong to no queue, so each gets the machine's smallest node."""
-    nodes = [keys for _, keys in blocks(machine.ask("pbsnodes", "-a").text) if "state" in keys]
+    """Queues that take jobs from users. Nodes belong to no queue, so each gets the smallest node of
+    those that are up."""
+    entries = [keys for _, keys in blocks(machine.ask("pbsnodes", "-a").text) if "state" in keys]
+    nodes = [node for node in entries if not NOT_UP.search(node["state"])]
     cores = [
         _number(node.get("resources_available.ncpus") or node.get("np") or "") for node in nodes
     ]
@@ -150,19 +154,19 @@ def pbs(machine: Machine, text: str) -> list[Partition]:
         in_mib(node.get("resources_available.mem") or _status(node.get("status", ""), "physmem"))
         for node in nodes
     ]
-    return [
-        Partition(
-            name,
-            f"-q {name}",
-            len(nodes),
-            _least(*cores),
-            _least(*memory),
-            in_seconds(keys.get("resources_max.walltime", "")),
-        )
-        for name, keys in blocks(text)
-        if keys.get("queue_type", "").startswith("E")
-        and keys.get("enabled") == "True" == keys.get("started")
-    ]
+    is_mixed = len({*zip(cores, memory, strict=True)}) > 1
+    differ = ["the nodes differ, and these are the smallest one's figures"] if is_mixed else []
+    found = []
+    for name, keys in blocks(text):
+        is_up = keys.get("enabled") == "True" == keys.get("started")
+        if not is_up or keys.get("from_route_only") == "True":
+            continue
+        lists = [key for key in ("acl_user_enable", "acl_group_enable") if keys.get(key) == "True"]
+        closed = [f"{', '.join(lists)}: may you use this queue?"] if lists else []
+        least = (len(nodes), _least(*cores), _least(*memory))
+        max_time = in_seconds(keys.get("resources_max.walltime", ""))
+        found.append(Partition(name, f"-q {name}", *least, max_time, (*closed, *differ)))
+    return found
 
 
 def _below_rule(text: str, rule: str) -> Iterable[list[str]]:
