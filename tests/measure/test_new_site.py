@@ -262,6 +262,29 @@ def test_file_systems_are_those_of_proc_mounts() -> None:
     assert not any("striping" in line for line in mounts.entries(Made()) if "gpfs" not in line)
 
 
+@pytest.mark.parametrize(
+    ("mounted", "right"),
+    [
+        ("fs1:/export/home/al /home/al nfs4,fs1:/export/home/bo /home/bo nfs4", ["/home"]),
+        ("fs1:/home/al /home/al nfs4,fs2:/home/bo /home/bo nfs4", ["/home/al", "/home/bo"]),
+        ("fs1:/home/al /home/al nfs4,fs1:/soft/bo /home/bo nfs4", ["/home/al", "/home/bo"]),
+        ("fs1:/home/al /home/al nfs4", ["/home/al"]),
+        ("fs1:/net/scratch /net/scratch nfs,fs1:/net/proj /net/proj nfs",
+         ["/net/scratch", "/net/proj"]),
+        ("fs1:/u1 /u1 nfs,fs1:/u2 /u2 nfs", ["/u1", "/u2"]),
+        ("a@tcp:b@tcp:/l1 /fs/l1 lustre,c@tcp:/l2 /fs/l2 lustre", ["/fs/l1", "/fs/l2"]),
+        ("/dev/sda1 /network/cache xfs,/dev/sdb1 /srv/metadata ext4,/dev/sdc1 /run/sssd ext4", []),
+        ("/dev/sda1 /lscratch xfs,/dev/sdb1 /data1 xfs,/dev/sdc1 /fs_work xfs,/dev/sdd1 /Work xfs",
+         ["/lscratch", "/data1", "/fs_work", "/Work"]),
+        ("/dev/sda1 /mnt/ssd0 xfs,/dev/sdb1 /projects ext4,/dev/sdc1 /local ext4",
+         ["/mnt/ssd0", "/projects", "/local"]),
+    ],
+)  # fmt: skip
+def test_mounts_that_count(mounted: str, right: list[str]) -> None:
+    lines = "".join(f"{line} rw 0 0\n" for line in mounted.split(","))
+    assert [mount.path for mount in mounts.read(lines)] == right
+
+
 def test_the_users_own_folder_is_the_one_that_a_variable_names() -> None:
     here = Made(SCRATCH="/lustre/scratch/me", WORK="/elsewhere")
     lines = mounts.entries(here)

@@ -3,7 +3,7 @@
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from iogauge.common.mounts import mount_of, plain
@@ -33,7 +33,7 @@ MOOSEFS = ("fuse", "mfs#")
 
 # File systems on disks: used if their mount point is named like data space.
 DISKS = ("xfs", "ext3", "ext4", "btrfs", "zfs", "f2fs", "jfs", "bcachefs")
-ROOM = re.compile(r"scratch|work|proj|data|nvme|ssd|burst|^bb$|^local", re.IGNORECASE)
+ROOM = re.compile(r"scratch|nvme|burst|^bb$|^local|(?<![a-z])(work|proj|data|ssd)", re.IGNORECASE)
 # System folders: a shared mount there is not for users' data, unless named so.
 OWN = ("/usr", "/opt", "/boot", "/etc", "/var", "/nix", "/snap", "/sys", "/run", "/proc", "/dev")
 
@@ -65,16 +65,24 @@ class Mount:
 
 
 def read(text: str) -> list[Mount]:
-    """The mounts of /proc/mounts, in order; of a device mounted twice, the shorter path."""
-    found: dict[tuple[str, str], Mount] = {}
+    """The mounts of /proc/mounts, in order; of a device mounted twice, the shorter path; and
+    automounted homes, `server:/export/home/NAME` on `/home/NAME`, as one."""
+    found: dict[tuple[str, ...], Mount] = {}
     for line in text.splitlines():
         device, path, kind, options = (plain(word) for word in line.split()[:4])
         mount = Mount(device, path, kind, tuple(options.split(",")))
         if not mount.counts:
             continue
         # `none` and the like are no device.
-        key = (device, kind) if "/" in device or "#" in device or ":" in device else (path, kind)
-        if key not in found or len(path) < len(found[key].path):
+        key: tuple[str, ...] = (path, kind)
+        if any(sign in device for sign in "/#:"):
+            key = (device, kind)
+        (export, _, name), (folder, _, own) = device.rpartition("/"), path.rpartition("/")
+        if name == own and folder and ":" in export and not ROOM.search(name):
+            key = (export, kind, folder)
+            if key in found and found[key].device != device:
+                mount = replace(mount, path=folder)
+        if key not in found or len(mount.path) < len(found[key].path):
             found[key] = mount
     return list(found.values())
 
