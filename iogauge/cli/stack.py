@@ -4,6 +4,7 @@
 import argparse
 import re
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +52,9 @@ def run_add(args: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-KEYS = {"include", "specs", "view", "packages", "develop", "definitions", "repos"}
 SECTIONS = {"mirrors", "packages", "config", "concretizer", "repos", "definitions", "develop"}
+SECTIONS |= {"compilers", "env_vars", "modules", "toolchains", "upstreams"}
+KEYS = {"include", "specs", "view", *SECTIONS}
 # Build tools, not linked into a measured program: any version that works.
 UNPINNED = {"cmake", "ninja", "pkgconf"}
 MADE = ROOT / ".local"  # generated on each machine, as the head of spack.yaml says
@@ -83,8 +85,27 @@ def load(file: Path, known: set[str], top: str | None = None) -> dict[str, Any]:
 
 
 def manifest(folder: Path) -> tuple[dict[str, Any], list[str]]:
+    """And the paths that it includes, but not those that Spack computes, fetches, or can spare."""
     found = load(folder / "spack.yaml", KEYS, "spack")
-    return found, [str(entry) for entry in found.get("include", [])]
+    entries = []
+    for entry in found.get("include") or []:
+        more = entry if isinstance(entry, dict) else {"path": str(entry)}
+        path = str(more.get("path", ""))
+        is_needed = not more.get("optional") and "when" not in more
+        if path and not re.search(r"\$|://", path) and (is_needed or (folder / path).exists()):
+            entries.append(path)
+    return found, entries
+
+
+def specs_of(entry: Any) -> Iterator[str]:
+    """The specs in a list, a matrix or a requirement."""
+    if isinstance(entry, str):
+        yield entry
+    elif isinstance(entry, dict):
+        parts = (entry.get(key) for key in ("spec", "matrix", "one_of", "any_of"))
+        yield from (spec for part in parts for spec in specs_of(part))
+    elif isinstance(entry, list):
+        yield from (spec for part in entry for spec in specs_of(part))
 
 
 def is_not_made(path: Path) -> bool:
@@ -109,15 +130,16 @@ def merged(folder: Path) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
     found, entries = manifest(folder)
     packages: dict[str, Any] = {}
     definitions: dict[str, Any] = {}
-    for sections in (sections for entry in entries for sections in included(folder, entry)):
-        for name, settings in sections.get("packages", {}).items():
+    more = (sections for entry in entries for sections in included(folder, entry))
+    for sections in chain([found], more):
+        for name, settings in (sections.get("packages") or {}).items():
             # A key that ends with a colon replaces what comes after, instead of adding to it.
-            own = {key.rstrip(":"): value for key, value in settings.items()}
+            own = {key.rstrip(":"): value for key, value in (settings or {}).items()}
             packages[name] = {**own, **packages.get(name, {})}
-        for definition in sections.get("definitions", []):
-            for name, listed in definition.items():  # lists of one name add up
-                definitions.setdefault(name, []).extend(listed)
-    return packages, definitions, found.get("specs", [])
+        for definition in sections.get("definitions") or []:
+            for name in set(definition) - {"when"}:  # lists of one name add up
+                definitions.setdefault(name, []).extend(specs_of(definition[name]))
+    return packages, definitions, list(specs_of(found.get("specs")))
 
 
 def problems(folder: Path) -> Iterator[str]:
@@ -130,17 +152,20 @@ def problems(folder: Path) -> Iterator[str]:
         return
     specs: list[str] = []
     for spec in listed:
-        name = spec.removeprefix("$")
+        name = re.sub(r"^\$[%^]?", "", spec)
         if name != spec and name not in definitions:
             yield f"{file}: {spec} is not defined; use one of {', '.join(definitions)}"
         specs += [spec] if name == spec else definitions.get(name, [])
-    mpi = packages.get("mpi", {}).get("require", "")
+    mpi = next(specs_of(packages.get("mpi", {}).get("require")), "")
     if not mpi:
         yield f"{file}: no `mpi: require:` says which MPI this stack has"
-    names = {re.split(r"[@+~ ]", mpi if spec == "mpi" else spec)[0] for spec in specs}
+    names = {re.split(r"[@+~%^ ]", mpi if spec == "mpi" else spec)[0] for spec in specs}
     for name in sorted(names - {""}):
         settings = packages.get(name, {})
-        given = [str(settings.get("require", "")), *(s for s in specs if s.startswith(name))]
+        given = [
+            *specs_of(settings.get("require")),
+            *(s for s in [mpi, *specs] if s.startswith(name)),
+        ]
         if name not in UNPINNED and not made_here and not any(map(VERSION.search, given)):
             yield f"{file}: {name} has no version; pin it in environments/shared/packages.yaml"
         yield from unsatisfied(file, name, settings)
@@ -148,13 +173,14 @@ def problems(folder: Path) -> Iterator[str]:
 
 def unsatisfied(file: Path, name: str, settings: dict[str, Any]) -> Iterator[str]:
     """Externals of another version than required, which Spack can never choose."""
-    wanted = VERSION.search(str(settings.get("require", "")))
+    wanted = VERSION.findall(" ".join(specs_of(settings.get("require"))))
     for external in settings.get("externals", []):
         has = VERSION.search(external["spec"])
         if not has:
             yield f"{file}: external {external['spec']} of {name} has no version"
-        elif wanted and has[1] != wanted[1]:
-            yield f"{file}: external {external['spec']} is not the required @{wanted[1]}"
+        elif wanted and has[1] not in wanted:
+            right = " or ".join(f"@{version}" for version in wanted)
+            yield f"{file}: external {external['spec']} is not the required {right}"
 
 
 def not_made(folder: Path) -> str | None:

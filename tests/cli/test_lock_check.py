@@ -78,8 +78,42 @@ MISTAKES = {
 }
 
 
-def test_the_model_of_the_mistakes_is_right(tmp_path: Path) -> None:
-    assert complaints(tmp_path) == ""
+# Of Spack's manual: sections -> to replace in RIGHT.
+MATRIX = (
+    "[mpi, {matrix: [[hdf5@1.14, zlib@1.3], ['^mpich@4.2.1'], ['%gcc@12', $%cc]], exclude: [a]}]"
+)
+CC = "definitions: [{cc: [gcc@12], when: 'True'}, {libs: [{matrix: [[hdf5@1.14], [+mpi]]}]}]"
+LEGAL = {
+    "it": RIGHT,
+    "a matrix": f"spack: {{include: [shared.yaml], {CC}, specs: {MATRIX}}}",
+    "a matrix of a definition": f"spack: {{include: [shared.yaml], {CC}, specs: [mpi, $libs]}}",
+    "an include as an object": RIGHT.replace("[shared.yaml]", "[{path: shared.yaml}]"),
+    "includes that a machine may lack": RIGHT.replace(
+        "shared.yaml]", "shared.yaml, {path: gone, when: os == 'x'}, {path: b, optional: true}]"
+    ),
+    "includes from elsewhere": RIGHT.replace(
+        "shared.yaml]", "shared.yaml, 'https://x.org/a.yaml', $spack/b, {git: 'g', paths: [c]}]"
+    ),
+    "more sections": RIGHT.replace("include:", "concretizer: {unify: true}, modules: {}, include:"),
+    "own packages": "spack: {packages: {mpi: {require: [mpich@4.2.1]}}, specs: [mpi]}",
+    "a requirement of several": (
+        "spack: {packages: {mpi: {require: [{one_of: [mpich@4.2.1, mpich@4.1]}]}, mpich: {require:"
+        " [{any_of: ['@4.2.1', '@4.1']}], externals: [{spec: mpich@4.1, prefix: /opt}]}},"
+        " specs: [mpi]}"
+    ),
+    "nothing in a section": RIGHT.replace("include:", "definitions:, packages:, include:"),
+}
+
+
+@pytest.mark.parametrize("case", LEGAL)
+def test_what_spack_allows_is_no_mistake(case: str, tmp_path: Path) -> None:
+    assert complaints(tmp_path, LEGAL[case]) == ""
+
+
+def test_a_mistake_in_a_matrix_is_named_too(tmp_path: Path) -> None:
+    text = LEGAL["a matrix"].replace("zlib@1.3", "zlib").replace("$%cc", "$%gone")
+    found = complaints(tmp_path, text)
+    assert "zlib has no version" in found and "$%gone is not defined; use one of cc" in found
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
