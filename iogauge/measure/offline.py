@@ -26,7 +26,7 @@ from .sites import Asked
 # Settings that name stacks: a path in them names programs and modules that would run.
 STACKS = ("IOGAUGE_STACKS", "IOGAUGE_SPACK")
 # Options of ReFrame that `collect` takes from a folder, with and without a value.
-VALUED = ("-C", "-c", "--system", "-n", "-x", "-t", "-p", "-S")
+VALUED = ("-C", "-c", "--system", "-n", "-x", "-t", "-p", "-S", "-J")
 PLAIN = ("-R", "-v", "--exec-policy=serial")
 
 
