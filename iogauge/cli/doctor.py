@@ -85,12 +85,13 @@ def _stacks() -> Iterator[Line]:
 
 
 def _tracing() -> Iterator[Line]:
-    library = Path(os.environ.get("DARSHAN_PREFIX") or "/usr") / "lib" / "libdarshan.so"
-    if library.is_file():
-        yield Line("Darshan", OK, str(library))
-    else:
-        own = "runs are traced by iogauge's own recorder (else set DARSHAN_PREFIX)"
-        yield Line("Darshan", NOTE, f"no {library}: {own}")
+    from reframe_tests.framework import recorders
+
+    prefix = os.environ.get("DARSHAN_PREFIX")
+    why = f"no {recorders.RUNTIME} in {prefix}" if prefix else "DARSHAN_PREFIX is not set"
+    library = recorders.runtime(prefix)
+    own = f"{why}: runs are traced by iogauge's own recorder"
+    yield Line("Darshan", OK if library else NOTE, str(library or own))
 
 
 def _batch() -> Iterator[Line]:

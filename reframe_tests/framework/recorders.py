@@ -62,7 +62,7 @@ def find(
     if site and "$" in site:
         return Recorder(site, real=True)
     for given, trusted in ((site, True), (prefix, False)):
-        library = _runtime(given)
+        library = runtime(given)
         if library and (trusted or fits(library)):
             return Recorder(str(library), real=True)
     if built:
@@ -71,7 +71,7 @@ def find(
     return Recorder(str(own), real=False) if own else None
 
 
-def _runtime(given: str | None) -> Path | None:
+def runtime(given: str | None) -> Path | None:
     if not given:
         return None
     here = Path(given)

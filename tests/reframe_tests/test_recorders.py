@@ -16,6 +16,7 @@ import pytest
 from iogauge.analysis.checks.evidence import Outside
 from iogauge.analysis.darshan import library as native
 from iogauge.analysis.ledger.ledger import make_ledger
+from iogauge.cli import doctor
 from reframe_tests.framework import recorders, trace
 from reframe_tests.jobs.render import render
 from tests.recorded_runs import TRACED, traced
@@ -53,6 +54,22 @@ def test_a_real_runtime_wins_and_the_stacks_own_comes_first(tmp_path: Path) -> N
     assert found({}, tmp_path / "nowhere") == str(embedded)
     assert found({"darshan": str(tmp_path / "site")}, tmp_path / "user") == str(site)
     assert found({"darshan": "$DARSHAN_DIR/lib/libdarshan.so"}, None).startswith("$")
+
+
+@pytest.mark.parametrize("lib", ["lib", "lib64", ""])
+def test_the_doctor_finds_the_runtime_where_runs_do(
+    lib: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DARSHAN_PREFIX", str(tmp_path))
+    (line,) = doctor._tracing()
+    assert (line.state, line.found.partition(":")[0]) == ("-", f"no libdarshan.so in {tmp_path}")
+    library = installed(tmp_path / lib, recorders.RUNTIME) if lib else tmp_path / recorders.RUNTIME
+    library.touch()
+    (line,) = doctor._tracing()
+    assert (line.state, line.found) == ("ok", str(library))
+    monkeypatch.delenv("DARSHAN_PREFIX")
+    (line,) = doctor._tracing()
+    assert line.found.startswith("DARSHAN_PREFIX is not set: ")
 
 
 def test_an_installed_kernel_has_the_recorder_in_lib(tmp_path: Path) -> None:
