@@ -6,8 +6,6 @@ measured. Types and forms are in site.schema.json, whose `right` ends the senten
 rules over several keys are here.
 """
 
-import re
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,7 +25,6 @@ STOCK_LAUNCHERS = (
     *("alps", "ibrun", "lrun", "lrun-gpu", "upcrun", "upcxx-run", "clush", "pdsh", "ssh"),
 )
 LONGEST = 1000  # characters of a problem
-NEEDED = ("name", "scheduler", "launcher", "environs")
 SCHEMA = json_file.read(Path(__file__).parent / "site.schema.json")
 # ReFrame's names for no modules system.
 NO_MODULES = ("", "nomod")
@@ -79,18 +76,12 @@ def place(site: Any, path: list[str | int]) -> str:
     return ".".join(map(str, path)) or "site_configuration"
 
 
-# Placeholder account names from manuals.
-PLACEHOLDER = re.compile(
-    r"(-A|-P|--account|account_no)[ =]+<?((my|your)[-_]?)?(project|account|allocation)>?$", re.I
-)
-
-
 def of_meaning(site: dict[str, Any]) -> Iterator[str]:
     environs = {environ["name"]: environ for environ in site["environments"]}
     for system in site["systems"]:
-        names = Counter(part.get("name") for part in system["partitions"])
-        for name in (name for name, count in names.items() if name and count > 1):
-            yield f"{system['name']}:{name}: {names[name]} partitions have this name; use others"
+        names = [part["name"] for part in system["partitions"]]
+        for name in {name for name in names if names.count(name) > 1}:
+            yield f"{system['name']}:{name}: two partitions have this name; use others"
         for part in system["partitions"]:
             yield from of_partition(system["name"], part, set(environs))
         yield from of_modules(system, environs)
@@ -113,36 +104,22 @@ def of_modules(system: dict[str, Any], environs: dict[str, Any]) -> Iterator[str
 
 
 def of_partition(system: str, part: dict[str, Any], stacks: set[str]) -> Iterator[str]:
-    """ReFrame itself finds surplus keys, unless a required one is missing."""
-    at = f"{system}:{part.get('name', '?')}"
-    if missing := [key for key in NEEDED if key not in part]:
-        yield from (f"{at}.{key}: missing; there are {', '.join(part)}" for key in missing)
-        return
+    at = f"{system}:{part['name']}"
     if part["scheduler"] not in (*SCHEDULERS, *STOCK):
         yield f"{at}.scheduler: {unknown(part['scheduler'], SCHEDULERS)}"
     if part["launcher"] not in (*LAUNCHERS, *STOCK_LAUNCHERS):
         yield f"{at}.launcher: {unknown(part['launcher'], (*LAUNCHERS, *STOCK_LAUNCHERS))}"
-    for option in part.get("access", []):
-        if PLACEHOLDER.match(option):
-            yield f"{at}.access: {option!r} is a placeholder; give your own account"
     for name in part["environs"]:
         if name not in stacks:
             yield f"{at}.environs: {unknown(name, stacks)}"
-    if "extras" not in part:
-        yield f"{at}.extras: missing; there are {', '.join(part)}"
-    extras = part.get("extras", {})
+    extras = part["extras"]
     if part["scheduler"].startswith("loadleveler") and "job_type" not in extras:
         yield f"{at}.extras.job_type: missing; expected 'parallel' or 'bluegene'"
-    if not extras.get("filesystems"):
-        yield f"{at}.extras.filesystems: there is none, so no test can run"
-    for name, entry in extras.get("filesystems", {}).items():
+    for name, entry in extras["filesystems"].items():
         yield from of_entry(f"{at}.extras.filesystems.{name}", entry)
 
 
 def of_entry(at: str, entry: dict[str, Any]) -> Iterator[str]:
-    prefix = entry.get("prefix", "")
-    if prefix and not prefix.endswith(":"):
-        yield f"{at}.prefix: {prefix!r} does not end with a colon"
     known = tables.names("patterns")
     for number, rule in enumerate(entry.get("hints_where", [])):
         for name in rule.get("patterns", []):

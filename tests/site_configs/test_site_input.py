@@ -77,10 +77,19 @@ def site_of(**partition: object) -> dict[str, Any]:
         ({"launcher": "stakc"}, ["dawn:batch.launcher: 'stakc' is unknown; did you mean 'stack'?"]),
         ({"scheduler": "pbs.j3"}, ["dawn:batch.scheduler: 'pbs.j3' is unknown; did you mean "]),
         ({"environs": None, "envirosn": []}, ["dawn:batch.environs: missing; there are name, "]),
+        ({"extras": None, "extrsa": {}}, ["dawn:batch.extras: missing; there are name, "]),
         (
-            {"extras": None, "extrsa": {}},
-            ["dawn:batch.extras: missing; there are name, ", "dawn:batch.extras.filesystems: "],
+            {"launcher": None, "environs": None},
+            ["dawn:batch.launcher: missing; ", "dawn:batch.env"],
         ),
+        ({"extras": {"filesystems": {}}}, ["dawn:batch.extras.filesystems: {} is not an object: "]),
+        ({"extras": {}}, ["dawn:batch.extras.filesystems: missing; "]),
+        ({"name": None}, ["dawn:number 0.name: missing; there are scheduler, "]),
+        (
+            {"access": ["-q long", "-A <your-project>"]},
+            ["dawn:batch.access.1: '-A <your-project>' "],
+        ),
+        ({"access": ["-A projects", "--account=allocations"]}, []),
         ({}, []),
     ],
 )
@@ -226,7 +235,7 @@ def test_two_partitions_have_two_names() -> None:
     site = site_of()
     site["systems"][0]["partitions"] *= 2
     (problem,) = check.problems(site)
-    assert problem == "dawn:batch: 2 partitions have this name; use others"
+    assert problem == "dawn:batch: two partitions have this name; use others"
 
 
 @pytest.mark.parametrize("system", ["nomod", None, "lmod"])

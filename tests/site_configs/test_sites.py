@@ -251,7 +251,7 @@ def test_scaling_is_over_nodes_and_processes_of_a_node(tmp_path: Path) -> None:
         (('"size": "1M"', '"size": "1 MB"'), "striping.size: size '1 MB': expected a number"),
         (
             ('f"--partition={', '"--account=my_project", f"--partition={'),
-            "access: '--account=my_project' is a placeholder; give your own account",
+            "access.0: '--account=my_project' is not an option with your own account",
         ),
         (("nodes=5576", 'nodes="many"'), "extras.nodes: 'many' is not a whole number"),
     ],
