@@ -62,7 +62,7 @@ def run_accept(args: argparse.Namespace) -> int:
         tuple(args.where), _time(args.since) or now, args.who or user.name(), now, args.why
     )
     path = baselines.add(options.store_of(args), one)
-    notice(f"baseline {path.stem}: {count} cases, since {one.since}, by {one.who}")
+    notice(f"accepted change {path.stem}: {count} cases, since {one.since}, by {one.who}")
     return EXIT_OK
 
 
