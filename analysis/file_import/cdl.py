@@ -59,7 +59,7 @@ TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 NUMBER = re.compile(
     r"([+-]?(?:\d[\d.]*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|NaN|Infinity|Inf))([A-Za-z]*)$"
 )
-SECTION = re.compile(r"\s*(dimensions|variables|data|types|group\s*:?\s*[^{]*)\s*(:|\{)", re.DOTALL)
+SECTION = re.compile(rf"(dimensions|variables|data|types)\s*:|(group)\s*:\s*{_NAME}\s*\{{")
 
 
 def _plain(name: str) -> str:
@@ -205,15 +205,13 @@ def read(text: str, source: str) -> Like:
     rest = COMMENT.sub(lambda m: m[1] or "", rest)
     while (rest := rest.lstrip()) and not rest.startswith("}"):
         found = SECTION.match(rest)
-        if found:
-            section = found[1].split(":")[0].split()[0]
-            if section == "group":
-                raise CannotLikeError(
-                    f"{source}: it has {section}s; expected one level with numbers and char"
-                )
-            if section == "data":
-                break
-            rest = rest[found.end() :]
+        if found and found[2]:
+            raise CannotLikeError(
+                f"{source}: it has groups; expected one level with numbers and char"
+            )
+        # In data:units = "K" it is the name of a variable.
+        if found and not (found[1] in reader.by_name and rest[found.end() :][:1].strip()):
+            section, rest = found[1], rest[found.end() :]
             if section == "types":
                 rest = reader.types(rest)
             continue
@@ -221,8 +219,8 @@ def read(text: str, source: str) -> Like:
         if not match:
             raise reader.fail(rest)
         rest = rest[match.end() :]
-        reader.statement(section, match[0][:-1].strip())
-    else:
-        if not rest:
-            raise CannotLikeError(f"{source}: it is cut off: no }} at its end")
+        if section != "data":
+            reader.statement(section, match[0][:-1].strip())
+    if not rest:
+        raise CannotLikeError(f"{source}: it is cut off: no }} at its end")
     return reader.like
