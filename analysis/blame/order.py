@@ -28,6 +28,8 @@ FLUSHES, LOCKS = (raw.OPEN, raw.CLOSE, raw.SYNC), (raw.LOCK_READ, raw.LOCK_WRITE
 ANY = -1  # all that have a message's other half
 MOST_CLOCKS = 50_000_000  # limit of the vector clocks' table
 FREE, SHARED, ALONE = 0, 1, 2  # the last two by fcntl(); 2 more: by flock()
+HOW, END = {raw.LOCK_READ: SHARED, raw.LOCK_WRITE: ALONE}, 2**63
+Held = tuple[int, int, int, int]  # a range, SHARED or ALONE, and since which event
 
 
 @dataclass
@@ -122,11 +124,10 @@ def of_events(traced: Traced) -> Order:
         first[mine] = last[mine] = stretch
         for file in np.unique(rows["file"][mine]):
             of = mine[rows["file"][mine] == file]
-            about = events[events["file"] == file]
-            _flushes(order, of[rows["layer"][of] == MPIIO], about, met, rows)
-            _locks(order, of[rows["layer"][of] == POSIX], about, rows)
+            above = of[rows["layer"][of] == MPIIO]
+            _flushes(order, above, events[events["file"] == file], met, rows)
             _atomic_calls(order, of, rows)
-        _guards(order, mine, events, rows)
+        _locks(order, mine, events, rows)
         # The number of common meetings before each stretch, and one more at the end.
         all_met = np.concatenate(([0], np.cumsum((met["kind"] == raw.MEET) & (met["a"] == 0))))
         all_met = np.append(all_met, all_met[-1] + 1)
@@ -136,9 +137,8 @@ def of_events(traced: Traced) -> Order:
     _waits_for_paths(traced.events)
     clocks = _Clocks(traced)
     order.known = clocks.run()
-    unmatched = [events[events["kind"] == raw.MESSAGE] for events in traced.events]
-    unmatched += [traced.events[rank][[i]] for rank, i in clocks.unmatched]
-    calls = np.concatenate(unmatched)
+    unmatched = [traced.events[rank][[i]] for rank, i in clocks.unmatched]
+    calls = np.concatenate([*unmatched, *(e[e["kind"] == raw.MESSAGE] for e in traced.events)])
     if len(calls):
         order.unmatched = np.sort(calls["start"]), np.sort(calls["end"])
         _messages(order, traced)
@@ -236,10 +236,8 @@ def _flushes(order: Order, mine: Numbers, about: Rows, met: Rows, rows: Rows) ->
     sequence = rows["sequence"][mine]
     after = np.searchsorted(flush, sequence)
     stretch = np.searchsorted(met["sequence"], flush)
-    ends = np.append(stretch, len(met) + 1)  # never flushed: not before the end
-    begins = np.concatenate(([0], stretch))
-    order.last[mine] = ends[after]
-    order.first[mine] = begins[after]
+    order.last[mine] = np.append(stretch, len(met) + 1)[after]  # never flushed: not before the end
+    order.first[mine] = np.append(0, stretch)[after]
     atomic = about[about["kind"] == raw.ATOMIC]
     on = np.concatenate(([0], atomic["a"]))
     order.atomic[mine] = on[np.searchsorted(atomic["sequence"], sequence)] != 0
@@ -255,31 +253,47 @@ def _atomic_calls(order: Order, mine: Numbers, rows: Rows) -> None:
         order.atomic[below] = [one in whole for one in rows[call][below].tolist()]
 
 
-def _locks(order: Order, mine: Numbers, about: Rows, rows: Rows) -> None:
-    """A process takes one lock of a file at a time, as ROMIO and OMPIO do."""
-    locks = about[np.isin(about["kind"], LOCKS)]
-    if not len(locks):
-        return
-    at = np.searchsorted(locks["sequence"], rows["sequence"][mine]) - 1
-    mine, at = mine[at >= 0], at[at >= 0]
-    kind, low, length = (locks[name][at] for name in ("kind", "a", "b"))
-    end = rows["offset"][mine] + rows["length"][mine]
-    held = (rows["offset"][mine] >= low) & ((length <= 0) | (end <= low + length))
-    held &= kind != raw.UNLOCK
-    how = np.where(kind == raw.LOCK_WRITE, ALONE, SHARED) + 2 * (length < 0)
-    order.lock[mine] = np.where(held, how, FREE)
-    order.hold[mine] = np.where(held, locks["sequence"][at], -1)
-
-
-def _guards(order: Order, mine: Numbers, events: Rows, rows: Rows) -> None:
-    """Locks of the whole of another file."""
+def _locks(order: Order, mine: Numbers, events: Rows, rows: Rows) -> None:
+    """Locks of an access's own bytes, and of the whole of another file."""
     locks = events[np.isin(events["kind"], LOCKS)]
-    for file in np.unique(locks["file"][locks["file"] >= 0]):
+    for file in np.unique(locks["file"][locks["file"] >= 0]).tolist():
         of = locks[locks["file"] == file]
-        held = np.append(False, (of["kind"] == raw.LOCK_WRITE) & (of["a"] == 0) & (of["b"] <= 0))
+        held = _held(of)
         at = np.searchsorted(of["sequence"], rows["sequence"][mine])
-        inside = held[at] & (rows["file"][mine] != file)
-        order.guard[mine[inside]] = 2 * file + (np.append(0, of["b"] < 0)[at][inside])
+        these = np.array([len(some) > 0 for some in held])[at]
+        these &= (rows["file"][mine] != file) | (rows["layer"][mine] == POSIX)
+        for i, place in zip(mine[these].tolist(), at[these].tolist(), strict=True):
+            low, length = int(rows["offset"][i]), int(rows["length"][i])
+            if rows["file"][i] == file:
+                order.lock[i], order.hold[i] = _cover(held[place], low, low + length)
+            elif (how := _cover(held[place], 0, END)[0]) in (ALONE, ALONE + 2):
+                order.guard[i] = 2 * file + (how > ALONE)
+
+
+def _held(locks: Rows) -> list[list[Held]]:
+    """What its process holds of a file before its locks and unlocks, and after each. fcntl() and
+    flock() do not know of each other, but a close, which unlocks all by fcntl(), ends both."""
+    found: list[list[Held]] = [[]]
+    for kind, low, length, since in locks[["kind", "a", "b", "sequence"]].tolist():
+        high, flocks = low + length if length > 0 else END, length < 0
+        now: list[Held] = []
+        for a, b, how, when in found[-1]:
+            ends = (how > ALONE) == flocks or (kind == raw.UNLOCK and low == length == 0)
+            left = ((a, min(b, low)), (max(a, high), b)) if ends else ((a, b),)
+            now += [(x, y, how, when) for x, y in left if x < y]
+        if kind != raw.UNLOCK:
+            now.append((low, high, HOW[kind] + 2 * flocks, since))
+        found.append(now)
+    return found
+
+
+def _cover(held: Sequence[Held], low: int, high: int) -> tuple[int, int]:
+    """How all of a range is locked, and since which event."""
+    for flocks in (False, True):
+        some = [x for x in held if (x[2] > ALONE) == flocks and x[0] < high and low < x[1]]
+        if some and sum(min(b, high) - max(a, low) for a, b, *_ in some) == high - low:
+            return min(how for *_, how, _ in some), max(since for *_, since in some)
+    return FREE, -1
 
 
 class _Clocks:
@@ -356,16 +370,16 @@ class _Clocks:
                         break
                     ready |= set(self.members[group])
                     continue
-                now = known[rank][at[1]].copy()
-                missing = [one for one in self.wanted.get(at, ()) if one not in self.sent]
+                wanted = self.wanted.get(at, ())
+                missing = [one for one in wanted if one not in self.sent]
                 if missing:
                     waiting[missing[0]].add(rank)
                     break
-                now = np.maximum.reduce([now, *(self.sent[one] for one in self.wanted.get(at, ()))])
+                now = np.maximum.reduce([known[rank][at[1]], *(self.sent[one] for one in wanted)])
                 done[rank] += 1
                 known[rank][done[rank]] = now
                 if kind == raw.SEND:
-                    self.sent[at] = now.copy()
+                    self.sent[at] = now
                     self.sent[at][rank] = done[rank]
                     ready |= waiting.pop(at, set())
         begins = np.cumsum([0, *(len(some) for some in known)])
@@ -379,8 +393,7 @@ class _Clocks:
             if done[i] >= len(calls) or calls[done[i]][:2] != (raw.MEET, group):
                 return False
         now = np.maximum.reduce([known[i][done[i]] for i in some])
-        for i in some:
-            now[i] = done[i] + 1
+        now[some] = [done[i] + 1 for i in some]
         for i in some:
             done[i] += 1
             known[i][done[i]] = now
