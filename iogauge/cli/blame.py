@@ -7,7 +7,7 @@ from typing import Any
 
 from iogauge.analysis import errors
 from iogauge.analysis.blame import races
-from iogauge.analysis.blame.accesses import LAYERS
+from iogauge.analysis.blame.accesses import LAYERS, Traced
 from iogauge.analysis.darshan.raw import TRACES, holds_traces
 from iogauge.analysis.ledger.traced import RAW
 from iogauge.common import json_file
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("trace", type=options.in_path)
     add("--file")
-    add("--byte", type=int)
+    add("--byte", type=options.count)
     add("--examples", type=options.count, default=3)
     formats.add_format(parser)
 
@@ -34,7 +34,8 @@ def run(args: argparse.Namespace) -> int:
         raise errors.UsageError("--file and --byte: use both, or neither")
     found = races.find(source(args.trace))
     if formats.for_programs(args):
-        formats.show(args, [row(found, i) for i in range(len(found.races))], COLUMNS)
+        asked = found.races if args.file is None else races.at(found, args.file, args.byte).races
+        formats.show(args, [row(found.traced, asked, i) for i in range(len(asked))], COLUMNS)
     else:
         from iogauge.analysis.pages import blame_text
 
@@ -71,9 +72,8 @@ def _wrong(args: argparse.Namespace, found: races.Blame) -> races.WrongByte | No
         return races.of_document(found, json_file.read(document))
 
 
-def row(found: races.Blame, i: int) -> dict[str, Any]:
+def row(traced: Traced, one: races.Races, i: int) -> dict[str, Any]:
     """A race, for programs: times in seconds; `high` is the end of the range, exclusive."""
-    one, traced = found.races, found.traced
     rows = traced.accesses
     made: dict[str, Any] = {
         "kind": races.KINDS[one.kind[i]].partition(":")[0],

@@ -385,6 +385,10 @@ def test_a_log_has_only_times(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     said = " ".join(capsys.readouterr().out.split())
     assert "byte 60 of /scratch/made-up/shared.bin" in said
     assert "from time alone" in said
+    for byte, count in (("60", 1), ("120", 0)):
+        assert main(["blame", str(log), "--file", "shared.bin", "--byte", byte, "--json"]) == 1
+        assert len(json.loads(capsys.readouterr().out)) == count
+    assert main(["blame", str(log), "--file", "none", "--byte", "3", "--csv"]) == 3
 
 
 @pytest.mark.parametrize(("number", "said"), [(0, "first"), (1, "second"), (-1, "a call")])
