@@ -152,6 +152,8 @@ def _leave_out_empty(plan: Plan) -> None:
     for rows in trace.accesses:
         np.add.at(bytes_of, rows["file"], rows["length"])
     keep = np.flatnonzero(bytes_of)
+    if not len(keep):
+        raise CannotReplayError(f"{trace.path}: its calls moved no byte; expected some that did")
     if len(keep) == len(trace.files):
         return
     plan.notes += [

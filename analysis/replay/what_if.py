@@ -28,6 +28,7 @@ MAGIC, END, FORMAT = b"IOGEXTNT", b"IOGE-END", "iogauge.extents/1"
 MOST_BYTES = 2**28  # of all parts
 NAME_ROOM = 60
 SHOWN = 12
+MOST_AGAIN = 0.05  # of all bytes: those that a process had read or written before
 
 ByRank = dict[int, tuple[Numbers, Numbers]]
 
@@ -95,7 +96,7 @@ def make(trace: Trace, out: Path, direction: int = WRITE) -> WhatIf:
     notes: list[str] = []
     own: dict[int, list[tuple[str, int]]] = {}
     dumps: list[list[tuple[str, Array]]] = []
-    for i, by_rank in _moved(trace, direction).items():
+    for i, by_rank in _moved(trace, direction, word, notes).items():
         path = trace.files[i].path
         name = path.rsplit("/", 1)[-1]
         whole = _Part("", (), by_rank)
@@ -143,15 +144,26 @@ def make(trace: Trace, out: Path, direction: int = WRITE) -> WhatIf:
     return made
 
 
-def _moved(trace: Trace, direction: int) -> dict[int, ByRank]:
+def _moved(trace: Trace, direction: int, word: str, notes: list[str]) -> dict[int, ByRank]:
     """For each file: what each process read or wrote, in as few extents as possible."""
     found: dict[int, ByRank] = {}
+    all_ = again = 0
     for rank in range(trace.processes):
         rows, _ = trace.pieces(rank)
         moved = moved_extents(rows, np.zeros(len(rows), np.int64), direction)
+        size = int(rows["length"][rows["write"] == direction].sum())
+        all_ += size
+        again += size - int((moved["end"] - moved["start"]).sum())
         for i in np.unique(moved["file"]).tolist():
             mine = moved[moved["file"] == i]
             found.setdefault(i, {})[rank] = (mine["start"].copy(), mine["end"].copy())
+    if again > MOST_AGAIN * all_:
+        raise CannotReplayError(
+            f"{trace.path}: {again} of {all_} bytes were {word} by a process that had {word} them "
+            "before; other methods move each byte once, so none can be compared"
+        )
+    if again:
+        notes.append(f"left out: {again} bytes {word} by a process that had {word} them before")
     return dict(sorted(found.items()))
 
 

@@ -56,6 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.rounds < 0:
         raise UsageError(f"--rounds {args.rounds}: expected 0 or more")
+    if args.fold is not None and args.fold < 1:
+        raise UsageError(f"--fold {args.fold}: expected 1 or more")
     _check_paths(args)
     log = replay_steps.loaded(args)  # before a program is built and a folder made for it
     runner = _runner(args)
@@ -109,7 +111,11 @@ def _all(runner: Runner, args: argparse.Namespace, known: Known, trace: Trace) -
         if not document["samples"][0].get(direction):
             continue
         with Bar("replay") as bar:
-            contest = _contest(runner, made, args, known, bar, direction)
+            try:
+                contest = _contest(runner, made, args, known, bar, direction)
+            except CannotReplayError as error:
+                print(f"no other methods: {plain(str(error))}")
+                continue
             if not contest:
                 break
             contest.flush = measured.flushes(document)
@@ -210,11 +216,7 @@ def _contest(
         )
         return None
     extents = runner.work / f"app.{direction}.extents"
-    try:
-        shapes = what_if.make(made.trace, extents, NUMBER_OF[direction])
-    except CannotReplayError as error:
-        print(f"no other methods: {plain(str(error))}")
-        return None
+    shapes = what_if.make(made.trace, extents, NUMBER_OF[direction])
     for line in shapes.lines():
         print(f"  {plain(line)}")
     replay = measured.logged(made.trace, runner.work / SCHEDULE, ["--think", "0"])

@@ -18,7 +18,7 @@ import pytest
 from iogauge.analysis.errors import EXIT_DATA, EXIT_USAGE
 from iogauge.analysis.judge import faster_alternative
 from iogauge.analysis.judge.faster_alternative import LOGGED, Alternative
-from iogauge.analysis.replay import check, plan, trace
+from iogauge.analysis.replay import check, plan, trace, what_if
 from iogauge.cli.main import main
 from iogauge.common.text import duration, three
 from iogauge.measure import kernels
@@ -126,6 +126,25 @@ def test_no_factor_where_owners_are_unknown(
     assert kept["program_seconds"] == pytest.approx({k: v / 2 for k, v in both.items()})
 
 
+def test_no_factor_where_bytes_are_moved_twice(
+    words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each direction has its own answer."""
+    asked = []
+
+    def refuse(one: trace.Trace, _: Path, direction: int) -> None:
+        asked.append(direction)
+        raise trace.CannotReplayError(f"{one.path}: written before")
+
+    monkeypatch.setattr(what_if, "make", refuse)
+    program = Path(words[words.index("--iokernel") + 1])
+    both = '\\"write\\": $write, \\"read\\": $write'
+    program.write_text(PROGRAM.replace('\\"write\\": $write', both))
+    assert main(words) == 0
+    assert f"no other methods: {LOG}: written before" in capsys.readouterr().out
+    assert asked == [trace.WRITE, trace.READ] and len(ran(words)) == 1
+
+
 def test_no_factor_where_accesses_are_made_up(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -154,6 +173,7 @@ def test_what_is_wrong_or_cannot_be(words: list[str], capsys: pytest.CaptureFixt
     [
         (["--method", "hdf"], "did you mean 'hdf5'?"),
         (["--rounds", "-1"], "--rounds -1: expected 0 or more"),
+        (["--fold", "0"], "--fold 0: expected 1 or more"),
         (["--dir", "/nowhere"], "--dir /nowhere: expected an existing folder"),
         (["--iokernel", "/nowhere"], "--iokernel /nowhere: expected a program"),
         (["--launch", "/nowhere -x"], "--launch /nowhere -x: not found"),

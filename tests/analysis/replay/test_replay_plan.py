@@ -65,6 +65,17 @@ def undone(made: Any) -> list[tuple[int, int, int, int]]:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("calls", [1, 5])
+def test_calls_that_move_no_byte_are_no_schedule(calls: int, tmp_path: Path) -> None:
+    rows = rows_of([(0, i % 2, 8 * i, 0) for i in range(calls)])
+    files = [trace.TracedFile("/a", trace.POSIX, None)]
+    log = SimpleNamespace(files=[])
+    one = trace.Trace(Path("log"), log, files, [rows, rows[:0]], [])  # type: ignore[arg-type]
+    with pytest.raises(CannotReplayError, match="log: its calls moved no byte"):
+        plan.make(one, tmp_path / "s")
+    assert not (tmp_path / "s").exists()
+
+
 @given(accesses, st.floats(0.05, 2))
 def test_acts_are_the_accesses(found: list[tuple[int, int, int, int]], gap: float) -> None:
     """All of them, in order; each file is open around its own."""

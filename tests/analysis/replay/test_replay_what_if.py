@@ -145,6 +145,35 @@ def test_what_two_write_has_one_owner(tmp_path: Path) -> None:
     assert one.boxes == {0: [((0,), (10,))], 1: [((10,), (6,))]}
 
 
+@pytest.mark.parametrize(
+    ("each", "again"),
+    [
+        ([(0, 50)] * 40, 39 * 50),
+        ([(0, 50), (50, 50), (20, 50)], 50),
+        ([(0, 6), (6, 90), (0, 6)], 6),
+        ([(0, 100), (96, 100)], 4),
+    ],
+)
+@pytest.mark.parametrize("direction", [trace.READ, trace.WRITE])
+def test_bytes_moved_twice_are_not_compared_with_bytes_moved_once(
+    each: list[tuple[int, int]], again: int, direction: int, tmp_path: Path
+) -> None:
+    """Few of them, as of a header, are left out."""
+    found = traced({f"/a/{i}": [each if rank == i else [] for rank in (0, 1)] for i in (0, 1)})
+    for rows in found.accesses:
+        rows["write"] = direction
+    all_ = 2 * sum(length for _, length in each)
+    word = ("read", "written")[direction]
+    if 2 * again > 0.05 * all_:
+        with pytest.raises(CannotReplayError, match=f"{2 * again} of {all_} bytes were {word} by"):
+            what_if.make(found, tmp_path / "e", direction)
+        assert not (tmp_path / "e").exists()
+    else:
+        made = what_if.make(found, tmp_path / "e", direction)
+        assert f"left out: {2 * again} bytes {word} by a process that had" in made.notes[0]
+        assert made.bytes * made.steps == all_ - 2 * again
+
+
 def test_nothing_written(tmp_path: Path) -> None:
     with pytest.raises(CannotReplayError, match="nothing was written"):
         what_if.make(traced({"/a/1": [[], []]}), tmp_path / "e")
