@@ -12,9 +12,8 @@ from ..darshan.dxt import SEGMENT
 from ..darshan.header import MOST_BYTE, MOST_SECONDS
 from ..darshan.raw import RawProcess
 from ..darshan.views import MARK
-from ..errors import AnalysisError
 from ..replay.phases import GAP, Phases, find
-from ..replay.trace import DATA_SETS, Choice, Trace, load
+from ..replay.trace import DATA_SETS, Choice, Trace, load, only_counters
 from ..replay.trace import POSIX as POSIX_CALLS
 
 POSIX, MPIIO = 0, 1
@@ -77,23 +76,15 @@ class Traced:
 
 def of_recorder(folder: Path) -> Traced:
     found = raw.read_folder(folder)
-    if not any(any(record.segments) for process in found for record in process.records):
-        raise AnalysisError(
-            f"{folder}: the traces have only counters, no single access; trace a run with "
-            "-S dxt=true, or IOGAUGE_TRACE_SEGMENTS=0 in its processes' environment"
-        )
-    own = raw.of_one_run(folder, found)
-    processes = max(process.rank for process in found) + 1
-    traced = Traced(folder, [], [], [found[0].host] * processes, np.empty(0, ACCESS), [])
+    records = [record for process in found for record in process.records]
+    if not any(any(record.segments) for record in records):
+        raise only_counters(folder, any(record.sizes for record in records), by_runtime=False)
+    hosts = [found[0].host] * (found[-1].rank + 1)
+    traced = Traced(folder, [], [], hosts, np.empty(0, ACCESS), [], notes=raw.lost(found))
     number: dict[str, int] = {}
     tables, began = [], min(process.start for process in found)
-    events: list[list[Rows]] = [[] for _ in range(processes)]
-    if own and len(own) < found[0].processes:
-        lost = sorted(set(range(found[0].processes)) - set(own))
-        traced.notes.append(f"left out: processes without a trace: {', '.join(map(str, lost))}")
+    events: list[list[Rows]] = [[] for _ in hosts]
     for process in found:
-        if not process.whole:
-            traced.notes.append(f"process {process.rank} left an incomplete trace")
         traced.hosts[process.rank] = process.host
         later = (process.start - began) / 1e9
         for record in process.records:

@@ -13,7 +13,7 @@ from iogauge.common.files import permit
 
 from ..errors import AnalysisError
 from . import library as native
-from .raw import READ, SEGMENT, WRITE, RawHeat, RawProcess, RawRecord
+from .raw import READ, SEGMENT, WRITE, RawHeat, RawProcess, RawRecord, lost
 from .reduce import Record, reduce
 
 ZLIB = 0
@@ -31,7 +31,7 @@ def write_log(processes: Sequence[RawProcess], log: Path, *, reduce_shared: bool
     `reduce_shared`: one record of a file that all processes opened, as Darshan's runtime makes."""
     lib = native.library()
     log.unlink(missing_ok=True)  # the library makes it read-only
-    partial = _partial_mask(processes)
+    partial = sum(1 << module for module in ALL_MODULES) if lost(processes) else 0
     handle = lib.darshan_log_create(str(log).encode(), ZLIB, partial)
     if not handle:
         raise AnalysisError(f"{log}: cannot be made")
@@ -40,7 +40,7 @@ def write_log(processes: Sequence[RawProcess], log: Path, *, reduce_shared: bool
         files = _files(processes)
         # By ascending module id: else the library fails, and removes the log.
         for module in MODULES:
-            _put_counters(handle, module, files, len(_ranks(processes)), reduce_shared)
+            _put_counters(handle, module, files, len({p.rank for p in processes}), reduce_shared)
         for module in MODULES:
             _put_segments(handle, module, processes)
         _put_heat(handle, processes)
@@ -52,22 +52,6 @@ def write_log(processes: Sequence[RawProcess], log: Path, *, reduce_shared: bool
     permit(log)
 
 
-def _ranks(processes: Iterable[RawProcess]) -> set[int]:
-    return {process.rank for process in processes}
-
-
-def _size(processes: Iterable[RawProcess]) -> int:
-    """The job's number of processes. (The trace of a program that a process started says 1.)"""
-    return max(process.processes for process in processes)
-
-
-def _partial_mask(processes: Sequence[RawProcess]) -> int:
-    """The bits of all modules if any process left no trace or a truncated one; else 0."""
-    expected = set(range(_size(processes)))
-    whole = all(process.whole for process in processes) and _ranks(processes) >= expected
-    return 0 if whole else sum(1 << module for module in ALL_MODULES)
-
-
 def _put_head(handle: int, processes: Sequence[RawProcess]) -> object:
     """Job, command, mounts and names; returns what must stay in memory until closing."""
     lib = native.library()
@@ -76,11 +60,12 @@ def _put_head(handle: int, processes: Sequence[RawProcess]) -> object:
     end = max(process.start + int(process.seconds * 1e9) for process in processes)
     # PyDarshan shows lib_ver as the runtime's version, so this names the recorder.
     metadata = f"lib_ver={first.recorder}\nrecorder={first.recorder}\n"
+    metadata += "".join(f"lost={'; '.join(some)}\n" for some in [lost(processes)] if some)
     job = native.Job(
         first.uid,
         *divmod(start, 10**9),
         *divmod(end, 10**9),
-        _size(processes),
+        max(process.processes for process in processes),
         first.pid,
         metadata.encode(),
     )

@@ -20,6 +20,9 @@ SECONDS = 600.0
 BYTES_PER_SECOND = 2**20
 VARIABLES = ("H5D", "PNETCDF_VAR")  # modules with records of data sets
 RUNTIME = "Darshan"  # in the recorder's name, if it was Darshan's own
+ROOM = (
+    "DARSHAN_CONFIG_PATH=FILE with the lines MODMEM 256 and MAX_RECORDS 100000 DXT_POSIX,DXT_MPIIO"
+)
 
 
 class UnreadableLogError(AnalysisError):
@@ -80,7 +83,7 @@ class Segments:
 @dataclass(frozen=True)
 class Log:
     """A whole log. `recorder`: what wrote it. `start`: the Unix time of its zero. `partial`:
-    modules that lost something. `notes`: parts that could not be read and that no counter needs.
+    modules that lost something. `notes`: what was lost, or could not be read and no counter needs.
     `osts`: by path, of files on Lustre. `data_sets`: of HDF5's calls, if it was made of traces."""
 
     path: Path
@@ -161,9 +164,13 @@ def _log(path: Path, data: dict[str, Any]) -> Log:
         )
         for layer, one in data["heat"].items()
     }
+    why = metadata.get("lost", "a process left no trace, or an incomplete one")
+    if "recorder" not in metadata:
+        why = f"{', '.join(data['partial'])} lost records; for all of them: {ROOM}"
     made = {
         "recorder": metadata.get("recorder") or f"{RUNTIME} {metadata.get('lib_ver', 'unknown')}",
-        **{name: tuple(data[name]) for name in ("partial", "notes")},
+        "partial": tuple(data["partial"]),
+        "notes": (*[f"the log is partial: {why}"] * bool(data["partial"]), *data["notes"]),
         "files": tuple(FileTrace(**one) for one in files),
         "segments": tuple(Segments(**one) for one in segments),
         "heat": heat,

@@ -9,6 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from iogauge.common.text import one_line
+
 from ..errors import AnalysisError
 
 MAGIC, END = b"IOGTRACE", b"IOGT-END"
@@ -151,6 +153,11 @@ class RawProcess:
     events: bytes = b""
     views: list[RawView] = field(default_factory=list)
     moves: list[RawMove] = field(default_factory=list)
+
+    @property
+    def of_mpi(self) -> bool:
+        """Not of a process that it forked, or a program that it started."""
+        return self.flags & (MPI | FORKED) == MPI
 
     @property
     def whole(self) -> bool:
@@ -322,7 +329,8 @@ def holds_traces(path: Path) -> bool:
 
 
 def read_folder(folder: Path) -> list[RawProcess]:
-    """All traces in a folder, by rank. `BrokenTraceError` if there is none, or one is broken."""
+    """All traces in a folder, by rank. `BrokenTraceError` if there is none, or one is broken;
+    `AnalysisError` if they are of several runs."""
     found = [read_trace(path) for path in sorted(folder.glob(TRACES))]
     if not found:
         raise BrokenTraceError(f"{folder}: no process left a trace")
@@ -330,12 +338,18 @@ def read_folder(folder: Path) -> list[RawProcess]:
     for process in found:  # a node's processes share its monotonic clock
         one = first.setdefault(process.host, process)
         process.start = one.start + process.monotonic - one.monotonic
+    ranks = [one.rank for one in found if one.of_mpi]
+    if len(set(ranks)) < len(ranks):
+        raise AnalysisError(f"{folder}: traces of several runs; expected a folder for each run")
     return sorted(found, key=lambda process: (process.rank, process.start))
 
 
-def of_one_run(folder: Path, found: Sequence[RawProcess]) -> list[int]:
-    """The ranks of its MPI processes. `AnalysisError` if there are several of one."""
-    ranks = sorted(one.rank for one in found if one.flags & MPI and not one.flags & FORKED)
-    if len(set(ranks)) < len(ranks):
-        raise AnalysisError(f"{folder}: traces of several runs; expected a folder for each run")
-    return ranks
+def lost(found: Sequence[RawProcess]) -> list[str]:
+    """What the traces of a run lack."""
+    ranks = {one.rank for one in found if one.of_mpi} or {one.rank for one in found}
+    of_run = range(max(one.processes for one in found))  # a program that one of them started says 1
+    lacks = {
+        "left out: processes without a trace": set(of_run) - ranks,
+        "processes with an incomplete trace": {one.rank for one in found if not one.whole},
+    }
+    return [one_line(f"{what}: {str(sorted(some))[1:-1]}") for what, some in lacks.items() if some]

@@ -161,9 +161,8 @@ def of_calls(singly: Singly, log: Log) -> Iterator[Part]:
 
 def of_log(log: Log, singly: Singly) -> list[Part]:
     rows = [_layer_row(layer) for layer in seconds.layers(log)]
-    lost = [f"{name}: the recorder had no room for all of it" for name in log.partial]
     table = grid.Texts("", LAYER, rows, (0, 8))
-    went = Part("Where the seconds went", [table], [EXPLAINED, *lost, *log.notes])
+    went = Part("Where the seconds went", [table], [EXPLAINED, *log.notes])
     return [went, *of_calls(singly, log)]
 
 

@@ -113,7 +113,6 @@ def read(folder: Path) -> Own:
     """Of a folder of the recorder's traces."""
     own = Own()
     processes = raw.read_folder(folder)
-    raw.of_one_run(folder, processes)
     began = min(process.start for process in processes)
     for process in processes:
         later = (process.start - began) / 1e9

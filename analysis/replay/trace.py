@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..darshan import dxt
 from ..darshan.header import BrokenLogError, read_header
-from ..darshan.log import VARIABLES, FileTrace, Log, read_log
+from ..darshan.log import ROOM, VARIABLES, FileTrace, Log, read_log
 from ..darshan.raw import RawView
 from ..darshan.views import WHOLE
 from ..errors import AnalysisError
@@ -29,9 +29,9 @@ NOT_DATA = ("/dev/", "/proc/", "/sys/", "/etc/", "/usr/", "/lib", "/bin/", "/boo
 HELPERS = re.compile(r"\.locktest\.|_cid-\d+-\d+\.sm$|\.shfp\.[\d.]+$")
 DATA_SETS = "data sets, replayed by the calls below them: "
 STREAMS = ("<STDIN>", "<STDOUT>", "<STDERR>")
-ROOM = (
-    "DARSHAN_CONFIG_PATH=FILE with the lines MODMEM 256 and MAX_RECORDS 100000 DXT_POSIX,DXT_MPIIO"
-)
+# What makes each recorder keep single accesses.
+DARSHANS = "DARSHAN_MOD_ENABLE=DXT_POSIX,DXT_MPIIO, or DXT_ENABLE_IO_TRACE=1 for older runtimes"
+EMBEDDED = "-S dxt=true, or IOGAUGE_TRACE_SEGMENTS=0 in its processes' environment"
 MOST_FILES = 65536  # of a schedule (kernels/base/schedule.c)
 
 
@@ -234,29 +234,30 @@ def _wanted(path: str, only: Sequence[str]) -> bool:
     return path.startswith("/dev/shm/") or not path.startswith(NOT_DATA)
 
 
+def only_counters(source: Path, counted: bool, by_runtime: bool) -> CannotReplayError:
+    """A trace without single accesses. `counted`: it counts some."""
+    what = "no read or write through POSIX or MPI-IO; stdio and mapped memory are not looked at"
+    if counted:
+        what = (
+            "only counters, no single access (DXT); trace a run with "
+            f"{DARSHANS if by_runtime else EMBEDDED}; replay --synthesise makes accesses up from "
+            "the counters"
+        )
+    return CannotReplayError(f"{source}: {what}")
+
+
 def _blocks(source: Path, path: Path, log: Log) -> list[dxt.Block]:
     modules = [name for name in dxt.DXT if name in log.modules]
     if not modules:
-        raise CannotReplayError(
-            f"{source}: the log has only counters, no single access (DXT); trace a run with "
-            "DARSHAN_MOD_ENABLE=DXT_POSIX,DXT_MPIIO, or DXT_ENABLE_IO_TRACE=1 for older runtimes; "
-            "--synthesise makes accesses up from the counters"
-        )
+        raise only_counters(source, any(map(_calls, log.files)), log.by_runtime)
     header = read_header(path)
-    found = []
-    for name in modules:
-        found += list(dxt.blocks(header, name, log.modules[name], log.processes))
-    return found
+    versions = [(name, log.modules[name]) for name in modules]
+    return [block for both in versions for block in dxt.blocks(header, *both, log.processes)]
 
 
 def _missing(log: Log, blocks: Sequence[dxt.Block]) -> list[str]:
     """Counters without single accesses: not replayed."""
-    notes = []
-    if log.partial:
-        notes.append(
-            f"the log is partial: {', '.join(log.partial)} lost records; for all of them: {ROOM}"
-        )
-    notes += log.notes
+    notes = [*log.notes]
     if sets := [entry for entry in log.files if entry.module in VARIABLES]:
         notes.append(
             f"{DATA_SETS}{len(sets)}, of which the log has counters and no call (iogauge trace "
@@ -321,7 +322,7 @@ def _levels(
         if i in by_module["MPI-IO"] and i not in by_module["POSIX"]:
             room = (
                 f"; the log lost POSIX calls because DXT had no room for them; set {ROOM}"
-                if "DXT_POSIX" in log.partial
+                if "DXT_POSIX" in log.partial and log.by_runtime
                 else ""
             )
             raise CannotReplayError(

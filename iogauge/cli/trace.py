@@ -80,6 +80,7 @@ def run_alone(args: argparse.Namespace, log: Log) -> int:
                 "recorder": log.recorder,
                 "processes": log.processes,
                 "layers": found,
+                "notes": log.notes,
                 **_calls(singly, log),
             }
         )

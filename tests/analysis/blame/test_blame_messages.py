@@ -260,7 +260,6 @@ def test_what_a_process_and_its_child_did_is_in_order_of_time(
 
     found = [traced(0, 0.1, 0.2, 0.25), traced(raw.FORKED, 0.3, 0.4, 0.05)]
     monkeypatch.setattr(raw, "read_folder", lambda _: found)
-    monkeypatch.setattr(raw, "of_one_run", lambda *_: {0: found[0]})
     made = accesses.of_recorder(tmp_path)
     assert made.events is not None
     acts = [

@@ -100,17 +100,28 @@ def test_pydarshan_reads_the_log(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "processes",
+    ("processes", "lost"),
     [
-        [process(0, 2)],
-        [process(0, 1, flags=MPI)],
-        [process(0, 1, flags=COMPLETE | MPI | PARTIAL)],
+        ([process(1, 4)], "left out: processes without a trace: 0, 2, 3"),
+        ([process(0, 1, flags=MPI)], "processes with an incomplete trace: 0"),
+        (
+            [process(0, 2), process(1, 2, flags=COMPLETE | MPI | PARTIAL)],
+            "processes with an incomplete trace: 1",
+        ),
+        (
+            [process(7, 9000, flags=MPI), process(1, 1, flags=COMPLETE | FORKED)],
+            "left out: processes without a trace: 0, 1, 2, 3, 4, 5, 6, 8, 9",
+        ),
     ],
-    ids=["missing process", "not finalized", "lost something"],
+    ids=["missing process", "not finalized", "lost something", "both, many"],
 )
-def test_a_log_that_lacks_something_says_so(tmp_path: Path, processes: list[RawProcess]) -> None:
+def test_a_log_that_lacks_something_says_so(
+    tmp_path: Path, processes: list[RawProcess], lost: str
+) -> None:
     write_log(processes, tmp_path / "log")
-    assert "POSIX" in read_log(tmp_path / "log").partial
+    log = read_log(tmp_path / "log")
+    assert "POSIX" in log.partial
+    assert len(log.notes) == 1 and log.notes[0].startswith(f"the log is partial: {lost}")
 
 
 def test_a_forked_childs_work_is_its_parents(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from iogauge.analysis.blame.accesses import ACCESS, Traced, _of_process
 from iogauge.analysis.darshan import raw
+from iogauge.analysis.darshan.convert import short_names
 from iogauge.cli.main import main
 from tests.analysis.darshan.test_darshan_log import process
 
@@ -164,7 +165,10 @@ def test_traces_of_the_last_version(tmp_path: Path) -> None:
     assert one.moves == []
 
 
-@pytest.mark.parametrize("command", [["blame"], ["replay", "plan", "-o", "s"]])
+COMMANDS = [["blame"], ["trace", "--no-summary"], ["replay", "plan", "-o", "s"]]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_two_runs_in_one_folder(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -172,7 +176,52 @@ def test_two_runs_in_one_folder(
         put(tmp_path, 0, trace(0, 1), name)
     assert main([*command, str(tmp_path)]) == 3
     said = capsys.readouterr().err
-    assert f"{tmp_path}: traces of several runs" in said or "single access" in said
+    assert f"{tmp_path}: traces of several runs" in said
+
+
+def writes(calls: int, segments: int) -> bytes:
+    """A record of a file in POSIX. `segments`: so many of its calls are known."""
+    counters = [0] * 69
+    counters[short_names("POSIX").index("WRITES")] = calls
+    sizes = struct.pack("=2q", 10, calls) * (calls > 0)
+    head = raw._RECORD.pack(FILE, 0, segments, 0, 2, len(sizes) // 16, 0) + b"/a"
+    tail = raw.SEGMENT.pack(0, 10, 0.1, 0.2) * segments + raw.MARK.pack(0, 0, 0) * segments
+    return head + struct.pack("=69q", *counters) + bytes(8 * 17) + sizes + tail
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, ["trace", "--json"]])
+def test_a_process_without_a_trace(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """All say that, and nobody that the recorder had no room."""
+    monkeypatch.chdir(tmp_path)
+    for rank in (0, 3):
+        put(tmp_path, rank, trace(rank, 4, records=(writes(1, 1 - rank // 3),)))
+    assert main([*command, str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "left out: processes without a trace: 1, 2" in said and "room" not in said
+    assert "MODMEM" not in said
+
+
+@pytest.mark.parametrize("command", [["blame"], ["replay", "plan", "-o", "s"]])
+@pytest.mark.parametrize(
+    ("records", "says"),
+    [
+        ((), "no read or write through POSIX or MPI-IO; stdio and mapped memory are not"),
+        ((writes(0, 0),), "no read or write through POSIX or MPI-IO; stdio and mapped"),
+        ((writes(3, 0),), "trace a run with -S dxt=true, or IOGAUGE_TRACE_SEGMENTS=0 in"),
+    ],
+)
+def test_without_single_accesses(
+    command: list[str], records: tuple[bytes, ...], says: str, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """What would help is advised, and nothing else."""
+    put(tmp_path, 0, trace(0, 1, records=records))
+    assert main([*command, str(tmp_path)]) == 3
+    said = capsys.readouterr().err
+    assert f"{tmp_path}: " in said and says in said and "DARSHAN_MOD_ENABLE" not in said
 
 
 @pytest.mark.parametrize(
