@@ -97,9 +97,7 @@ class Reader:
         self.process = self.socket = None
 
 
-@cache
-def _reader(python: str, owner: int) -> Reader:
-    return Reader(python, owner)
+_reader = cache(Reader)
 
 
 def reader() -> Reader:

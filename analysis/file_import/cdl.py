@@ -139,10 +139,9 @@ class _Reader:
         return text
 
     def statement(self, section: str, text: str) -> None:
-        as_attribute = ATTRIBUTE.match(text)
         if section == "dimensions":
             self.dimension(text)
-        elif as_attribute:
+        elif as_attribute := ATTRIBUTE.match(text):
             self.attribute(as_attribute)
         else:
             self.variable(text)

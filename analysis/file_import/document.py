@@ -155,11 +155,6 @@ def resize(like: Like, lengths: dict[str, int]) -> None:
         like.unlimited.discard(name)
 
 
-def forget_chunks(like: Like) -> None:
-    for one in like.variables:
-        one.chunk, one.filters = None, []
-
-
 def check(like: Like) -> None:
     """`CannotLikeError` that names what no pattern can hold, and what would be right."""
     if not like.variables:

@@ -61,7 +61,8 @@ def phases(found: Comparison) -> grid.Texts:
     both = found.log.values()
     calls, moved = sum(one.calls for one in both), sum(one.bytes for one in both)
     rows = [(str(p.number), p.calls, p.bytes, p.log, p.replay) for p in found.shown]
-    rows.append(("all", calls, moved, found.log_seconds, found.replay_seconds))
+    log, replay = sum(p.log for p in found.phases), sum(p.replay for p in found.phases)
+    rows.append(("all", calls, moved, log, replay))
     texts = [
         (name, f"{calls:,}", f"{moved:,}", *map(duration, took), _ratio(*took))
         for name, calls, moved, *took in rows

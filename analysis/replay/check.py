@@ -53,14 +53,6 @@ class Comparison:
     phases: list[PhaseTime]
 
     @property
-    def log_seconds(self) -> float:
-        return sum(phase.log for phase in self.phases)
-
-    @property
-    def replay_seconds(self) -> float:
-        return sum(phase.replay for phase in self.phases)
-
-    @property
     def shown(self) -> list[PhaseTime]:
         """If there are many phases, the longest of the log, in their order."""
         found = sorted(self.phases, key=lambda phase: -phase.log)[:SHOWN_PHASES]
@@ -200,15 +192,5 @@ def _times(log: Trace, replay: Trace, phases: Phases) -> list[PhaseTime]:
             np.minimum.at(edges[which, 0], phase, rows["start"])
             np.maximum.at(edges[which, 1], phase, rows["end"])
     whole = np.where(calls > 0, edges[:, 1] - edges[:, 0], 0.0)
-    return [
-        PhaseTime(
-            p,
-            int(calls[p]),
-            int(moved[p]),
-            float(longest[0, p]),
-            float(longest[1, p]),
-            float(whole[0, p]),
-            float(whole[1, p]),
-        )
-        for p in range(n)
-    ]
+    columns = [one.tolist() for one in (np.arange(n), calls, moved, *longest, *whole)]
+    return [PhaseTime(*row) for row in zip(*columns, strict=True)]

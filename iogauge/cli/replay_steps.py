@@ -151,8 +151,8 @@ def run_like(args: argparse.Namespace) -> int:
     lists = _pairs("--list", args.list, "a dimension and a file, such as ncol=piodecomp16.dat")
     maps.take(like, lists)
     document.check(like)
-    if args.contiguous:
-        document.forget_chunks(like)
+    for one in like.variables if args.contiguous else ():
+        one.chunk, one.filters = None, []
     document.write(like, args.out)
     found: dict[str, Any] = {
         "variables": len(like.variables),
