@@ -15,7 +15,7 @@
 
 /* If the program has used up its descriptors, those that it may still ask for. */
 static int begin(const char *path) {
-    int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, fd;
+    int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, fd;
     struct rlimit most;
     fd = (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0666);
     if (fd >= 0 || errno != EMFILE || getrlimit(RLIMIT_NOFILE, &most)) return fd;
@@ -28,9 +28,10 @@ static int begin(const char *path) {
 }
 
 void output_begin(output *to, const char *name, const char *end) {
-    snprintf(to->path, sizeof to->path, "%s/%s-%06d-%d%s", to->folder, name, to->rank, to->pid, end);
+    const char *form = "%s/%s%s-%06d-%d-%08x%s";
+    snprintf(to->path, sizeof to->path, form, to->folder, "", name, to->rank, to->pid, to->random, end);
     /* Readers look for the name's beginning. */
-    snprintf(to->part, sizeof to->part, "%s/part-%s-%06d-%d%s", to->folder, name, to->rank, to->pid, end);
+    snprintf(to->part, sizeof to->part, form, to->folder, "part-", name, to->rank, to->pid, to->random, end);
     to->used = 0;
     to->fd = begin(to->part);
     to->code = to->fd < 0 ? errno : 0;

@@ -12,11 +12,13 @@
 
 #define OUTPUT_ROOM 65536
 
-/* `folder`, `rank`, `pid`: of the files' names; `device`, `inode`: of stderr at the start, if `told`; `code`:
- * errno of what failed first. */
+/* `folder`, `rank`, `pid`, `random`: of the files' names (processes of several nodes or containers may have
+ * one rank and pid); `device`, `inode`: of stderr at the start, if `told`; `code`: errno of what failed
+ * first. */
 typedef struct {
     const char *folder;
     int rank, pid, fd, code;
+    unsigned random;
     bool told;
     dev_t device;
     ino_t inode;

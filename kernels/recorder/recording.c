@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "posix.h"
@@ -24,6 +25,8 @@ static void write_files(recorder *the) {
     the->out.folder = the->folder;
     the->out.rank = the->rank;
     the->out.pid = the->pid;
+    the->out.random = (unsigned)the->clock.origin.tv_nsec; /* before Linux 3.17 */
+    syscall(SYS_getrandom, &the->out.random, sizeof the->out.random, 0);
     sigemptyset(&too_large);
     sigaddset(&too_large, SIGXFSZ);
     pthread_sigmask(SIG_BLOCK, &too_large, &before);

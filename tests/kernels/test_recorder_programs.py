@@ -123,6 +123,23 @@ def test_an_older_c_library(openmpi: Stack, odd: Path, tmp_path: Path) -> None:
     assert "w close_range" in linked.stdout and "w closefrom" in linked.stdout
 
 
+def test_processes_with_one_number_leave_a_trace_each(
+    openmpi: Stack, odd: Path, tmp_path: Path
+) -> None:
+    """As in several containers, or on several nodes."""
+    source, library = tmp_path / "same.c", tmp_path / "same.so"
+    source.write_text("int getpid(void) { return 4711; }\n")
+    subprocess.run(["cc", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
+    variables = preload(openmpi, tmp_path / "traces", tmp_path)
+    variables["LD_PRELOAD"] += f":{library}"
+    for name in "abc":
+        (tmp_path / name).mkdir()
+        traced(["env", "-C", str(tmp_path / name), str(odd), "quickly"], variables)
+    found = read_folder(tmp_path / "traces")
+    assert {one.pid for one in found} == {4711}
+    assert {Path(one.records[0].path).parent.name for one in found} == set("abc")
+
+
 def test_an_end_without_destructors(openmpi: Stack, odd: Path, tmp_path: Path) -> None:
     assert run(openmpi, odd, tmp_path, "quickly").returncode == 4
     (process,) = read_folder(tmp_path / "traces")
@@ -186,7 +203,7 @@ d[1:] = 3
     assert [one.data_set.name for one in parent.moves] == ["/first", "/second", "/second"]
     ((one, count, slabs, *_),) = child.moves
     assert (one.name, count, elements(slabs)) == ("/second", 2, [(2,), (3,)])
-    (trace,) = (tmp_path / "traces").glob(f"*-{child.pid}.trace")
+    (trace,) = (tmp_path / "traces").glob(f"*-{child.pid}-*.trace")
     assert b"/first" not in trace.read_bytes()
 
 
