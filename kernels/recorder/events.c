@@ -66,7 +66,7 @@ void event_message(int ways, const record *of, double start, double end) {
 
 void event_path(int kind, const char *path, double start, double end) {
     char clean[RECORDER_PATH];
-    if (!path_clean(path, clean) || !path_wanted(recorder_state()->include, clean)) return;
+    if (!path_wanted(recorder_state()->include, path, clean)) return;
     add_or_merge(kind, 0, (int64_t)record_id(clean), start, end);
 }
 

@@ -30,8 +30,9 @@ EXPORT DIR *opendir(const char *path) {
     NEXT(DIR *, opendir, (const char *));
     char clean[RECORDER_PATH];
     DIR *folder = next(path);
-    if (!folder || !recorder_on() || !path_clean(path, clean)) return folder;
-    if (path_wanted(recorder_state()->include, clean)) in.folder = folder, in.start = start, in.entries = 0;
+    if (!folder || !recorder_on()) return folder;
+    if (path_wanted(recorder_state()->include, path, clean))
+        in.folder = folder, in.start = start, in.entries = 0;
     return folder;
 }
 

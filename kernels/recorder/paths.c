@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "paths.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,7 +15,8 @@
 #define CEILING "/" IO_CEILING_FILE
 #define DIRECT "/" IO_DIRECT_FOLDER "/"
 
-bool path_clean(const char *path, char clean[RECORDER_PATH]) {
+/* False if it is too long. */
+static bool make_absolute(const char *path, char clean[RECORDER_PATH]) {
     char full[2 * RECORDER_PATH];
     size_t used = 0, end = 0;
     if (path[0] != '/') {
@@ -47,22 +50,76 @@ const char *path_at(int folder, const char *path, char joined[RECORDER_PATH]) {
     return joined;
 }
 
-static bool below(const char *folder, size_t length, const char *path) {
-    while (length && folder[length - 1] == '/') length--;
-    return !strncmp(path, folder, length) && (path[length] == '/' || !path[length]);
+/* With its folder's real name. */
+static bool resolve(const char *path, char real[RECORDER_PATH]) {
+    char folder[RECORDER_PATH];
+    const char *name = strrchr(path, '/');
+    snprintf(folder, sizeof folder, "%.*s/", (int)(name - path), path);
+    size_t end = realpath(folder, real) ? strlen(real) : RECORDER_PATH;
+    if (end == 1) end = 0; /* the root */
+    if (end + strlen(name) >= RECORDER_PATH) return false;
+    strcpy(real + end, name);
+    return true;
 }
 
-bool path_wanted(const char *include, const char *clean) {
-    /* Open MPI tests locks on its own file next to each shared file. */
-    if (strstr(clean, ".locktest.")) return false;
-    if (!*include) return true;
-    for (const char *at = include; at;) {
-        const char *colon = strchr(at, ':');
-        size_t length = colon ? (size_t)(colon - at) : strlen(at);
-        if (length && below(at, length, clean)) return true;
-        at = colon ? colon + 1 : NULL;
+/* Frees nothing: the allocator may not have started yet (AddressSanitizer's). */
+path_included *path_include(const char *directories) {
+    path_included *first = NULL;
+    char one[RECORDER_PATH], given[RECORDER_PATH], real[RECORDER_PATH];
+    if (!*directories) directories = "/";
+    for (size_t n; *directories; directories += n + (directories[n] == ':')) {
+        n = strcspn(directories, ":");
+        snprintf(one, sizeof one, "%.*s", (int)n, directories);
+        path_included *made = n && make_absolute(one, given) ? malloc(sizeof *made) : NULL;
+        if (!made) continue;
+        if (!realpath(one, real) && !resolve(given, real)) strcpy(real, given); /* it may come later */
+        /* Of the root, no name: `/` and the rest follow. */
+        *made = (path_included){first, strdup(given[1] ? given : ""), strdup(real[1] ? real : "")};
+        first = made;
     }
-    return false;
+    return first;
+}
+
+/* What follows the folder; NULL if the path is not in it. */
+static const char *below(const char *folder, const char *path) {
+    size_t length = strlen(folder);
+    return !strncmp(path, folder, length) && (path[length] == '/' || !path[length]) ? path + length : NULL;
+}
+
+/* The path with its directory's name as given; what follows that, or NULL if it is in none. */
+static char *as_given(const path_included *include, const char *path, char clean[RECORDER_PATH]) {
+    const char *rest = NULL;
+    for (; include; include = include->next) {
+        rest = below(include->real, path);
+        if (!rest) rest = below(include->given, path);
+        if (rest) break;
+    }
+    if (!rest || strlen(include->given) + strlen(rest) >= RECORDER_PATH) return NULL;
+    sprintf(clean, "%s%s", include->given, rest);
+    return clean + strlen(include->given);
+}
+
+/* Is a folder on the way from `rest` to the file a symbolic link? */
+static bool has_links(const char *path, char *rest) {
+    ssize_t n = -1;
+    while (n < 0 && *rest && (rest = strchr(rest + 1, '/'))) {
+        *rest = 0;
+        n = readlink(path, &(char){0}, 1);
+        *rest = '/';
+    }
+    return n >= 0;
+}
+
+bool path_wanted(const path_included *include, const char *path, char clean[RECORDER_PATH]) {
+    char full[RECORDER_PATH], real[RECORDER_PATH];
+    int code = errno;
+    /* Open MPI tests locks on its own file next to each shared file. */
+    if (!make_absolute(path, full) || strstr(full, ".locktest.")) return false;
+    char *rest = as_given(include, full, clean);
+    bool sure = rest && !has_links(clean, rest);
+    if (!sure && resolve(full, real) && as_given(include, real, clean)) sure = true;
+    errno = code;
+    return sure || rest; /* or through a link to elsewhere */
 }
 
 const char *path_without_prefix(const char *path) {

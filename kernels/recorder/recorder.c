@@ -210,7 +210,7 @@ static record *find(int module, const char *clean) {
 
 record *recorder_known(int module, const char *path) {
     char clean[RECORDER_PATH];
-    return path_clean(path, clean) ? find(module, clean) : NULL;
+    return path_wanted(the.include, path, clean) ? find(module, clean) : NULL;
 }
 
 /* The block size of the file system, for counting unaligned accesses. Notes if it is in memory, or NFS.
@@ -231,8 +231,7 @@ static int64_t alignment_of(const char *path, bool *nfs) {
 
 record *recorder_record(int module, const char *path) {
     char clean[RECORDER_PATH];
-    if (!path_clean(path, clean)) return NULL;
-    if (!path_wanted(the.include, clean)) return NULL;
+    if (!path_wanted(the.include, path, clean)) return NULL;
     record *r = find(module, clean);
     if (r) return r;
     r = memory_larger(&the.memory, NULL, 0, sizeof *r);

@@ -102,8 +102,8 @@ __attribute__((constructor)) static void begin(void) {
     if (pthread_atfork(lock_before_fork, unlock_in_parent, begin_again_in_child)) return;
     if (!folder || !*folder) return;
     the->folder = strdup(folder);
-    the->include = strdup(include ? include : "");
-    if (!the->folder || !the->include) return;
+    the->include = path_include(include ? include : "");
+    if (!the->folder) return;
     const char *dxt = getenv("IOGAUGE_TRACE_SEGMENTS");
     if (dxt) the->most_segments = strtoull(dxt, NULL, 10) ? strtoull(dxt, NULL, 10) : DEFAULT_SEGMENTS;
     the->processes = 1;

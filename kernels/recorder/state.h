@@ -96,7 +96,8 @@ typedef struct {
 typedef struct hdf5_library hdf5_library;
 
 typedef struct {
-    char *folder, *include; /* include: directories to record, separated by colons; empty: all */
+    char *folder;
+    path_included *include;
     int rank, processes;
     pid_t pid;
     bool mpi, forked, complete;

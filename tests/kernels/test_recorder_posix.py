@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from iokernel_stacks import Stack
-from recorder_runs import counters, only, preload, python, traced
+from recorder_runs import counters, only, preload, python, traced, traces_in
 
 from iogauge.analysis.darshan.raw import FORKED, SEGMENT, WRITE
 
@@ -206,6 +206,41 @@ def test_files_elsewhere_and_probes_of_libraries_are_left_out(
     )
     (process,) = python(openmpi, tmp_path, code)
     assert {Path(record.path).name for record in process.records} == {"a"}
+
+
+@pytest.mark.parametrize(
+    ("include", "shown"),
+    [
+        ("real/data", "real/data"), ("link/data", "link/data"), ("link//data/", "link/data"),
+        (".", "real/data"), ("real/data/in", "real/data/in"), ("link/data/in", "link/data/in"),
+        ("elsewhere:link", "link/data"), (None, "real/data"),
+    ],
+)  # fmt: skip
+def test_a_file_has_one_name_whatever_links_lead_to_it(
+    openmpi: Stack, tmp_path: Path, include: str | None, shown: str
+) -> None:
+    (tmp_path / "real" / "data").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("real")
+    (tmp_path / "real" / "data" / "inner").symlink_to(tmp_path / "link" / "data" / "in")
+    folders = [f"{tmp_path}/{name}/data" for name in ("real", "link")] + ["."]
+    names = [f"{folder}/{inner}/a" for folder in folders for inner in ("in", "inner")]
+    code = f"import os\nos.mkdir('in')\nfor name in {names}: os.open(name, os.O_RDWR | os.O_CREAT)"
+    given = ":".join(f"{tmp_path}/{one}" for one in include.split(":")) if include else ""
+    variables = preload(openmpi, tmp_path / "traces", tmp_path) | {"IOGAUGE_TRACE_INCLUDE": given}
+    words = ["env", "-C", f"{tmp_path}/link/data", sys.executable, "-c", code]
+    assert traced(words, variables).returncode == 0
+    (process,) = traces_in(tmp_path / "traces")
+    (found,) = [one for one in process.records if one.path.endswith("/a")]
+    assert (found.path, counters(found)["OPENS"]) == (
+        f"{tmp_path}/{shown.removesuffix('/in')}/in/a",
+        len(names),
+    )
+
+
+def test_a_link_to_a_folder_elsewhere_is_recorded(openmpi: Stack, tmp_path: Path) -> None:
+    code = "os.mkdir(here + '/../other'); os.symlink('../other', here + '/link')\n"
+    (process,) = python(openmpi, tmp_path, code + OPEN.replace("/a", "/link/a"))
+    assert [one.path for one in process.records] == [f"{tmp_path}/data/link/a"]
 
 
 @pytest.mark.parametrize("end", ["os._exit(0)", "sys.exit(0)", "os.abort()"])
