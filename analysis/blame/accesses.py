@@ -97,8 +97,8 @@ def of_recorder(folder: Path) -> Traced:
     traced.files = list(number)
     ids = {record.id: record.path for process in found for record in process.records}
     traced.events = [_numbered(some, ids, number) for some in events]
-    # A process and those that it forked number apart from each other what they do.
-    for rank in {process.rank for process in found if process.flags & raw.FORKED}:
+    # A process and those that it started number apart from each other what they do.
+    for rank in {one.rank for one in found if one.flags & raw.FORKED or not one.flags & raw.MPI}:
         some, mine = traced.events[rank], [rows for rows in tables if rank in rows["process"]]
         times = np.concatenate([some["start"], *(rows["end"] for rows in mine)])
         place = np.argsort(np.argsort(times, kind="stable"))

@@ -2,6 +2,7 @@
 /* Starts and ends the recording, and handles forks. */
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -11,12 +12,29 @@
 #include "raw_trace.h"
 
 #define DEFAULT_SEGMENTS ((size_t)1 << 22)
+#define PROCESS "IOGAUGE_TRACE_PROCESS" /* the rank, and the number of processes */
 
 void recorder_set_process(int rank, int processes) {
     recorder *the = recorder_state();
     the->rank = rank;
     the->processes = processes;
     the->mpi = true;
+    the->forked = false;
+    snprintf(the->for_programs, sizeof the->for_programs, PROCESS "=%d %d", rank, processes);
+}
+
+/* Of a program that a process of MPI started: it counts as that one, like a forked child. The variable is
+ * made now, as there are no threads yet. */
+static void learn_starter(recorder *the) {
+    const char *both = getenv(PROCESS);
+    int rank, processes;
+    the->processes = 1;
+    snprintf(the->for_programs, sizeof the->for_programs, PROCESS "=%s", both ? both : "");
+    putenv(the->for_programs);
+    if (!both || sscanf(both, "%d %d", &rank, &processes) != 2 || rank < 0 || rank >= processes) return;
+    the->rank = rank;
+    the->processes = processes;
+    the->forked = true;
 }
 
 /* If the program has a limit for the size of files, that must not end it here. */
@@ -106,7 +124,7 @@ __attribute__((constructor)) static void begin(void) {
     if (!the->folder) return;
     const char *dxt = getenv("IOGAUGE_TRACE_SEGMENTS");
     if (dxt) the->most_segments = strtoull(dxt, NULL, 10) ? strtoull(dxt, NULL, 10) : DEFAULT_SEGMENTS;
-    the->processes = 1;
+    learn_starter(the);
     clear_heat(the);
     clock_start(&the->clock, clock_has_ticks());
     recorder_switch.ticks = the->clock.ticks;

@@ -99,6 +99,7 @@ typedef struct {
     char *folder;
     path_included *include;
     int rank, processes;
+    char for_programs[64]; /* a variable of the environment */
     pid_t pid;
     bool mpi, forked, complete;
     atomic_bool partial;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Order by collective calls, windows, files, pipes, forks and threads: mpi_kinds.h. */
+/* Order by collective calls, windows, files, pipes, child processes and threads: mpi_kinds.h. */
 #include "mpi_kinds.h"
 
 /* ---- collective calls */
@@ -230,6 +230,18 @@ static void forked_late(void) { /* it writes after the message */
     }
     if (me == 1) take(0), put();
 }
+static void start_dd(void) {
+    char words[sizeof path + 80];
+    snprintf(words, sizeof words, "dd if=/dev/zero of=%s bs=1 count=1 conv=notrunc status=none", path);
+    MUST(system(words));
+}
+static void started(void) { /* a program writes what its process wrote */
+    if (me == 1) put(), start_dd(), put();
+}
+static void started_late(void) { /* what another process writes */
+    if (me == 1) start_dd();
+    if (me == 2) put();
+}
 static void *putting(void *unused) {
     put();
     return unused;
@@ -273,6 +285,8 @@ static const kind kinds[] = {
     KIND(by_fifo_early),
     KIND(forked),
     KIND(forked_late),
+    KIND(started),
+    KIND(started_late),
     KIND(threads),
     KIND(threads_early),
 };

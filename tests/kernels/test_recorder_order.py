@@ -45,9 +45,11 @@ MORE = {
                    "duplicated", "intercommunicator", "intercommunicator_root", "merged"),
     },
     "mpi_by_others.c": {
-        "ordered": ("gathered_in_place", "sync_barrier_sync", "forked", "threads"),
+        "ordered": ("gathered_in_place", "sync_barrier_sync", "forked", "started",
+                    "threads"),
         "racy": ("reduced_too_early", "pscw_early", "sync_barrier", "barrier_sync",
-                 "token_file_early", "by_fifo_early", "forked_late", "threads_early"),
+                 "token_file_early", "by_fifo_early", "forked_late", "started_late",
+                 "threads_early"),
         "unseen": ("neighbors", "neighbors_later", "reduced_later", "gathered_by_counts",
                    "summed_before", "flush_all", "pscw", "shared_window", "token_file", "by_fifo"),
     },
