@@ -6,8 +6,10 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
 from iokernel_stacks import Stack
 from recorder_runs import launched, preload, traces_in
+from test_recorder_mpi import kinds_of_count
 
 from iogauge.analysis.darshan.raw import RawView
 
@@ -38,12 +40,28 @@ VIEWS: dict[str, tuple[int, Pieces]] = {
 }
 
 
-def test_the_pieces_of_each_kind_of_view(stack: Stack, tmp_path: Path) -> None:
-    program, data = tmp_path / "views", tmp_path / "data"
+# ROMIO of MPICH 4.0 aborts when it is given a type made by a call with large counts.
+NO_VIEW = """
+#include <mpi.h>
+int PMPI_File_set_view(MPI_File f, MPI_Offset at, MPI_Datatype element, MPI_Datatype type,
+                       const char *form, MPI_Info info) { return MPI_SUCCESS; }
+"""
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_the_pieces_of_each_kind_of_view(stack: Stack, tmp_path: Path, large: bool) -> None:
+    if large and kinds_of_count(stack) < 2:
+        pytest.skip(f"{stack.name} has no calls with large counts")
+    program, library, data = (tmp_path / name for name in ("views", "library.so", "data"))
     data.mkdir()
     source = Path(__file__).with_name("mpi_views.c")
-    subprocess.run([f"mpicc.{stack.name}", str(source), "-o", str(program)], check=True)
+    compiler = [f"mpicc.{stack.name}", *(["-DLARGE"] if large else [])]
+    subprocess.run([*compiler, str(source), "-o", str(program)], check=True)
     variables = preload(stack, tmp_path / "traces", data, dxt=True)
+    if large:
+        words = [*compiler, "-shared", "-fPIC", "-x", "c", "-", "-o", str(library)]
+        subprocess.run(words, input=NO_VIEW, text=True, check=True)
+        variables["LD_PRELOAD"] += f":{library}"
     done = launched(stack, 1, [program], variables, folder=data)
     assert done.returncode == 0, done.stderr
     (process,) = traces_in(tmp_path / "traces")
