@@ -210,7 +210,7 @@ static int64_t new_set(const hdf5_library *h, hid_t handle, const asked *of, int
     recorder_lock();
     const char *path = path_without_prefix(of->path);
     const record *r = recorder_known(MODULE_MPIIO, path);
-    if (!r) r = recorder_known(MODULE_POSIX, of->path); /* its name may have a colon */
+    if (!r) r = recorder_known(MODULE_POSIX, of->path); /* which knows no prefixes */
     if (r) word[SET_FILE] = (int64_t)record_id(r->path);
     if (r && known && recorder_goes_on())
         number = shape_number(word, (size_t)((char *)at - (char *)word) + strlen(of->name));

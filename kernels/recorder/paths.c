@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/beside.h"
@@ -123,8 +124,12 @@ bool path_wanted(const path_included *include, const char *path, char clean[RECO
 }
 
 const char *path_without_prefix(const char *path) {
-    const char *colon = strchr(path, ':');
-    return colon && colon > path + 1 ? colon + 1 : path;
+    static const char *const prefix[] = {
+        "ufs:",    "nfs:", "xfs:",     "pvfs2:", "gpfs:",   "panfs:", "lustre:", "daos:",
+        "testfs:", "ime:", "quobyte:", "pvfs:",  "zoidfs:", "bg:",    "bgl:",    "bglockless:"};
+    for (size_t i = 0; i < sizeof prefix / sizeof *prefix; i++)
+        if (!strncasecmp(path, prefix[i], strlen(prefix[i]))) return path + strlen(prefix[i]);
+    return path;
 }
 
 /* Bob Jenkins' 64-bit hash (public domain, 1997), with which Darshan identifies files. */

@@ -24,7 +24,7 @@ const char *path_at(int folder, const char *path, char joined[RECORDER_PATH]);
  * names of its folder: absolute, without `//`, `.`, `..`, and symbolic links below the directory, whose name
  * is as given. */
 bool path_wanted(const path_included *include, const char *path, char clean[RECORDER_PATH]);
-/* The path without a file system prefix, parsed like ROMIO. */
+/* The path without a prefix that selects a driver of ROMIO, such as `ufs:`. Other names may have colons. */
 const char *path_without_prefix(const char *path);
 storage_kind path_kind(const char *path);
 

@@ -141,6 +141,29 @@ def test_the_recorder_of_another_mpi_is_refused(stack: Stack, tmp_path: Path, la
     assert "which is not this program's MPI; preload the one built for that" in done.stderr
 
 
+NAMES = {  # as given, and of the file; with another prefix, ROMIO refuses a name
+    "openmpi": {name: name for name in ("out_2000-01-24_12:00:00", "ab:c", "ufsx:y", "d:e/f")},
+    "mpich": {"ufs:plain": "plain", "UFS:other": "other", "ufs:out_12:00": "out_12:00"},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "file"), [(mpi, *both) for mpi, of in NAMES.items() for both in of.items()]
+)
+def test_only_a_prefix_of_romio_is_no_part_of_a_name(
+    name: str, given: str, file: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    stack, data = request.getfixturevalue(name), tmp_path / "data"
+    (data / file).parent.mkdir(parents=True)
+    variables = preload(stack, tmp_path / "traces", data, dxt=True)
+    words = [*loading(stack, tmp_path), given]
+    done = launched(stack, 1, words, variables, folder=data)
+    assert done.returncode == 0, done.stderr
+    (process,) = traces_in(tmp_path / "traces")
+    found = {one.module for one in process.records if one.path == f"{data}/{file}"}
+    assert found == {"POSIX", "MPI-IO"}
+
+
 def beside_another_mpi(stack: Stack, folder: Path) -> tuple[Path, Path, str]:
     """A folder for data, the source of a program that writes, and a library of another MPI."""
     other = next((one for name, one in stacks().items() if name != stack.name), None)
