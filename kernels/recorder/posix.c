@@ -26,9 +26,19 @@ static description *new_description(void) {
     return d;
 }
 
+static void unlocked(const record *file, bool *held, int64_t length) {
+    double now = *held ? recorder_now() : 0;
+    if (*held) event_add(file, EVENT_UNLOCK, 0, length, now, now);
+    *held = false;
+}
+
 static void closed(description *d) {
     recorder *the = recorder_state();
     recorder_storage_closed(d);
+    if (d->forks == the->shared_offsets) { /* else a child may hold them */
+        unlocked(d->file, &d->locked, 0);
+        unlocked(d->file, &d->flocked, WHOLE_FILE);
+    }
     if (d->wrote) recorder_flip(d->file);
     d->spare = the->spare;
     the->spare = d;
@@ -39,6 +49,7 @@ static void forget(int fd) {
     if (!d) return;
     recorder_state()->descriptor[fd] = NULL;
     atomic_store(&recorder_state()->unread[fd], false);
+    unlocked(d->file, &d->file->locked, 0); /* though others are open */
     if (!--d->descriptors) closed(d);
 }
 
@@ -71,18 +82,24 @@ void posix_closed(record *file, double start) {
     recorder_lock();
     if (recorder_goes_on()) {
         file->last_byte[RECORD_READ] = file->last_byte[RECORD_WRITE] = 0;
-        if (file->locked) event_add(file, EVENT_UNLOCK, 0, 0, start, start); /* a close ends locks */
         record_close(file, start, recorder_now());
     }
     recorder_unlock();
 }
 
-/* Asks the kernel, by a call that is not recorded and needs not be looked up: the lock may be held. */
-static int64_t ask_offset(int fd) {
+int64_t posix_offset(int fd) {
     int code = errno;
     int64_t at = syscall(SYS_lseek, fd, 0L, SEEK_CUR);
     errno = code;
     return at;
+}
+
+int64_t posix_size(int fd) {
+    int code = errno;
+    struct stat st;
+    int64_t size = syscall(SYS_fstat, fd, &st) ? -1 : st.st_size;
+    errno = code;
+    return size;
 }
 
 void posix_missed(int fd) {
@@ -103,7 +120,7 @@ static bool is_stream(int fd) {
 static int64_t step(description *d, int fd, int64_t size) {
     bool unsure = d->append || d->forks != recorder_state()->shared_offsets;
     if (unsure) {
-        int64_t now = ask_offset(fd);
+        int64_t now = posix_offset(fd);
         if (now >= 0) d->offset = now < size ? 0 : now - size;
     }
     int64_t began = d->offset;

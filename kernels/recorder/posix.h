@@ -16,6 +16,10 @@ enum { HERE = -1 }; /* instead of an offset: the descriptor's current one */
 
 /* With the lock held. */
 description *posix_description(int fd);
+/* Ask the kernel, by calls that are not recorded and need not be looked up: the lock may be held. Negative if
+ * it does not tell. */
+int64_t posix_offset(int fd);
+int64_t posix_size(int fd);
 
 /* Each takes the lock. `result` is the call's; failed calls are not counted. */
 void posix_moved(const char *call, int direction, int fd, int64_t offset, const void *memory, ssize_t result,

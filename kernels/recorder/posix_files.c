@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -169,59 +168,6 @@ WRAP_DUP(dup3, (int fd, int to, int flags), (fd, to, flags), to)
     }
 WRAP_REOPEN(freopen)
 WRAP_REOPEN(freopen64)
-
-/* Locks or unlocks a range. On NFS, flock() is fcntl() of the whole file. */
-static void posix_locked(int fd, int kind, int64_t from, int64_t length, double start) {
-    double end = recorder_now();
-    recorder_lock();
-    description *d = posix_description(fd);
-    if (d && recorder_goes_on()) {
-        d->file->locked = true;
-        if (length == WHOLE_FILE && d->file->nfs) length = 0;
-        event_add(d->file, kind, from, length, start, end);
-    }
-    recorder_unlock();
-}
-
-static void fcntl_locked(int fd, const struct flock *what, double start) {
-    int kind = what->l_type == F_UNLCK   ? EVENT_UNLOCK
-               : what->l_type == F_RDLCK ? EVENT_LOCK_READ
-                                         : EVENT_LOCK_WRITE;
-    if (what->l_whence == SEEK_SET) posix_locked(fd, kind, what->l_start, what->l_len, start);
-}
-
-EXPORT int flock(int fd, int operation) {
-    NEXT(int, flock, (int, int));
-    double start = recorder_now();
-    int result = next(fd, operation), what = operation & ~LOCK_NB;
-    if (!result && recorder_on() && recorder_wants_segments())
-        posix_locked(fd,
-                     what == LOCK_UN   ? EVENT_UNLOCK
-                     : what == LOCK_SH ? EVENT_LOCK_READ
-                                       : EVENT_LOCK_WRITE,
-                     0, WHOLE_FILE, start);
-    return result;
-}
-
-/* The argument is an integer or a pointer: a pointer has room for both. */
-#define WRAP_FCNTL(NAME)                                                                                     \
-    EXPORT int NAME(int fd, int command, ...) {                                                              \
-        NEXT(int, NAME, (int, int, ...));                                                                    \
-        va_list rest;                                                                                        \
-        va_start(rest, command);                                                                             \
-        void *argument = va_arg(rest, void *);                                                               \
-        va_end(rest);                                                                                        \
-        double start = recorder_now();                                                                       \
-        int result = next(fd, command, argument);                                                            \
-        if (command == F_DUPFD || command == F_DUPFD_CLOEXEC) posix_duplicated(fd, result, start);           \
-        bool locks =                                                                                         \
-            command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK || command == F_OFD_SETLKW;  \
-        if (locks && !result && recorder_on() && recorder_wants_segments())                                  \
-            fcntl_locked(fd, argument, start);                                                               \
-        return result;                                                                                       \
-    }
-WRAP_FCNTL(fcntl)
-WRAP_FCNTL(fcntl64)
 
 #define WRAP_SEEK(NAME, OFFSET)                                                                              \
     EXPORT OFFSET NAME(int fd, OFFSET to, int whence) {                                                      \

@@ -42,6 +42,7 @@ void record_clear(record *r) {
     r->last_meta_end = 0;
     r->sizes.used = r->strides.used = 0;
     r->last_io = NO_IO;
+    r->locked = false;
     for (int d = 0; d < DIRECTIONS; d++) r->trace[d].used = 0;
     if (r->module != MODULE_POSIX) return;
     r->counter[POSIX_MEM_ALIGNMENT] = memory;

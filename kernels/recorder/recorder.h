@@ -66,7 +66,7 @@ typedef struct record {
     char *path;
     int module, last_io;
     storage_kind kind;
-    bool locked, unflushed, nfs, created; /* created: and not removed since */
+    bool locked, unflushed, nfs, created; /* locked: what a close ends; created: and not removed since */
     unsigned changes;                     /* by recorder_flip() */
     int64_t called[OPERATIONS];
     int64_t counter[POSIX_COUNTERS]; /* MPI-IO has fewer */

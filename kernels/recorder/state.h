@@ -26,6 +26,7 @@ typedef struct description {
     int descriptors;
     bool reads;                 /* what it reads from storage is counted */
     bool append, wrote, stream; /* stream: without places, such as a named pipe */
+    bool locked, flocked;       /* a range, and by flock(): what its last close ends */
     int forks;                  /* number of forks when the offset was last known */
 } description;
 

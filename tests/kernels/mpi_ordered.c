@@ -16,13 +16,14 @@
 #include "mpi_check.h"
 
 #define BYTES 100
+#define SIZE 200 /* of the file */
 #define WORLD MPI_COMM_WORLD
 #define ANY MPI_STATUS_IGNORE
 
 static char token = 'a', all[3], around[2];
 static int me;
 static int counts[3] = {1, 1, 1}, places[3] = {0, 1, 2};
-static const char *kind;
+static const char *kind, *path_of_all;
 static MPI_Comm other, pair, late, grid, between; /* late: of 1 and 2; between: of 0, and of 1 and 2 */
 static MPI_Win window;
 static MPI_File opened = MPI_FILE_NULL;
@@ -255,6 +256,23 @@ static void leave(void) {
     if (is("lock-by-file") && rmdir(flag)) MPI_Abort(WORLD, 4);
 }
 
+/* A range from the file's offset or end, which a close of another descriptor may end. */
+static int lock_from(int fd, short how) {
+    struct flock range = {.l_type = how, .l_whence = SEEK_CUR};
+    if (is("lock-from-end")) range.l_whence = SEEK_END, range.l_start = -SIZE;
+    bool flocks = is("flock-and-close"), by_range = is("lock-and-close");
+    int status = 0;
+    if (is("lockf")) status = lockf(fd, how == F_UNLCK ? F_ULOCK : F_LOCK, 0);
+    if (is("lock-from-here") || is("lock-from-end") || by_range) status = fcntl(fd, F_SETLKW, &range);
+    if (is("unlock-from-here") && how != F_UNLCK) {
+        range.l_whence = SEEK_SET, status = fcntl(fd, F_SETLKW, &range);
+        range.l_type = F_UNLCK, range.l_whence = SEEK_CUR, status |= fcntl(fd, F_SETLKW, &range);
+    }
+    if (flocks) status = flock(fd, how == F_UNLCK ? LOCK_UN : LOCK_EX);
+    if ((flocks || by_range) && how != F_UNLCK) make(path_of_all);
+    return status;
+}
+
 static void lock(int fd, int guard, short how) {
     struct flock range = {.l_type = how, .l_whence = SEEK_SET};
     int status = 0;
@@ -265,7 +283,7 @@ static void lock(int fd, int guard, short how) {
     if (is("mixed-locks") && !me) status = flock(fd, how == F_UNLCK ? LOCK_UN : LOCK_EX);
     if (is("lock-of-half")) range.l_len = BYTES, status = fcntl(fd, F_SETLKW, &range);
     if (is("ofd-lock")) status = fcntl(fd, F_OFD_SETLKW, &range);
-    if (status) MPI_Abort(WORLD, 3);
+    if (status || lock_from(fd, how)) MPI_Abort(WORLD, 3);
 }
 
 static void put(int fd, int guard) {
@@ -301,11 +319,13 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(WORLD, &rank);
     if (argc != 3) MPI_Abort(WORLD, 2);
+    path_of_all = argv[1];
     kind = argv[2];
     me = rank;
     prepare(argv[1]);
     snprintf(name, sizeof name, "%s.lock", argv[1]);
     int fd = open(argv[1], O_RDWR | O_CREAT, 0666), guard = open(name, O_RDWR | O_CREAT, 0666);
+    if (ftruncate(fd, SIZE)) MPI_Abort(WORLD, 6);
     CHECK(MPI_Comm_dup(WORLD, &other));
     CHECK(MPI_Comm_split(WORLD, rank < 2 ? 0 : 1, rank, &pair));
     CHECK(MPI_Barrier(WORLD));

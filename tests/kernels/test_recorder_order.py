@@ -19,12 +19,13 @@ ORDERED = (
     "broadcast", "reduce", "gather", "scatter", "allgatherv", "gather-scatter", "flock",
     "lock-file", "record-lock", "ofd-lock", "tested", "tested-all", "waited-any", "waited-some",
     "probed", "taken", "taken-later", "on-grid", "ring", "reduce-scatter", "cancelled",
+    "lockf", "lock-from-here", "lock-from-end", "flock-and-close",
 )  # fmt: skip
 RACY = (
     "none", "other-tag", "other-communicator", "early-send", "late-wait", "answer",
     "broadcast-from-1", "reduce-to-0", "gather-to-0", "scatter-from-1", "shared-locks",
     "other-waited", "wrong-ring", "barrier-of-others", "early-ibarrier", "early-file", "own-files",
-    "mixed-locks", "lock-of-half", "asked-by-turns",
+    "mixed-locks", "lock-of-half", "asked-by-turns", "lock-and-close", "unlock-from-here",
 )  # fmt: skip
 UNSEEN = (  # what completes is not matched, or whether a path was there before
     "ibarrier", "ibarrier-tested", "iallgather", "neighbors", "scan", "barrier-between", "fence",

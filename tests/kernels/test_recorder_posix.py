@@ -12,9 +12,19 @@ import pytest
 from iokernel_stacks import Stack
 from recorder_runs import counters, only, preload, python, traced, traces_in
 
-from iogauge.analysis.darshan.raw import FORKED, SEGMENT, WRITE
+from iogauge.analysis.darshan.raw import (
+    EVENT,
+    FORKED,
+    LOCK_READ,
+    LOCK_WRITE,
+    SEGMENT,
+    UNLOCK,
+    WRITE,
+)
 
 OPEN = "f = os.open(here + '/a', os.O_RDWR | os.O_CREAT, 0o644)\n"
+LOCKS = (LOCK_READ, LOCK_WRITE, UNLOCK)
+FLOCK = -1  # the length of its locks
 
 
 def test_reads_and_writes_with_and_without_offsets(openmpi: Stack, tmp_path: Path) -> None:
@@ -69,6 +79,43 @@ def test_appending_is_counted_where_the_file_ends(openmpi: Stack, tmp_path: Path
     )
     found = only(python(openmpi, tmp_path, code, dxt=True), "a")
     assert (found["OPENS"], found["MAX_BYTE_WRITTEN"], found["BYTES_WRITTEN"]) == (2, 2019, 2020)
+
+
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        ("os.lockf(f, os.F_LOCK, 20)", [(LOCK_WRITE, 50, 20)]),
+        ("os.lockf(f, os.F_TLOCK, -20)", [(LOCK_WRITE, 30, 20)]),
+        ("os.lockf(f, os.F_TEST, 20); os.lockf(f, os.F_ULOCK, 0)", [(UNLOCK, 50, 0)]),
+        ("fcntl.lockf(f, fcntl.LOCK_EX, 10, 5, os.SEEK_CUR)", [(LOCK_WRITE, 55, 10)]),
+        ("fcntl.lockf(f, fcntl.LOCK_SH, 10, -30, os.SEEK_END)", [(LOCK_READ, 170, 10)]),
+        ("fcntl.lockf(f, fcntl.LOCK_UN, -1, 0, os.SEEK_END)", [(UNLOCK, 199, 1)]),
+        ("fcntl.lockf(f, fcntl.LOCK_EX, -9, 60)", [(LOCK_WRITE, 51, 9)]),
+        ("fcntl.lockf(f, fcntl.LOCK_EX); os.close(g)", [(LOCK_WRITE, 0, 0), (UNLOCK, 0, 0)]),
+        ("os.lockf(f, os.F_LOCK, 0); os.dup2(0, g)", [(LOCK_WRITE, 50, 0), (UNLOCK, 0, 0)]),
+        ("fcntl.flock(f, fcntl.LOCK_EX); os.close(g)", [(LOCK_WRITE, 0, FLOCK)]),
+        (
+            "fcntl.flock(f, fcntl.LOCK_SH); os.close(os.dup(f)); os.close(f)",
+            [(LOCK_READ, 0, FLOCK), (UNLOCK, 0, FLOCK)],
+        ),
+        ("own(f, 2, 40, 7); os.close(g)", [(LOCK_WRITE, 240, 7)]),
+        ("own(f, 1, 4, 2); os.close(f)", [(LOCK_WRITE, 54, 2), (UNLOCK, 0, 0)]),
+    ],
+)
+def test_locks_are_recorded_as_the_kernel_holds_them(
+    openmpi: Stack, tmp_path: Path, calls: str, expected: list[tuple[int, ...]]
+) -> None:
+    """At offset 50 of a file of 200 bytes. A close ends the process's locks, and those of its
+    descriptor if it is the last."""
+    code = OPEN + (
+        "import fcntl, struct\n"
+        "def own(fd, *range): fcntl.fcntl(fd, 37, struct.pack('hhqqi', 1, *range, 0))\n"
+        "os.write(f, b'x' * 200); os.lseek(f, 50, 0)\n"
+        f"g = os.open(here + '/a', os.O_RDWR)\n{calls}\n"
+    )
+    (process,) = python(openmpi, tmp_path, code, dxt=True)
+    events = [(kind, a, b) for _, a, b, *_, kind, _ in EVENT.iter_unpack(process.events)]
+    assert [event for event in events if event[0] in LOCKS] == expected
 
 
 def test_a_forked_child_counts_for_itself_from_the_shared_offset(
