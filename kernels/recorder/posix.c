@@ -128,6 +128,14 @@ static int64_t step(description *d, int fd, int64_t size) {
     return began;
 }
 
+/* Where a write with an offset began, though Linux appends it. Others may have appended since. */
+static int64_t appended(description *d, int fd, int64_t size) {
+    int64_t now = posix_size(fd);
+    d->offset = posix_offset(fd); /* pwritev2() may have moved it */
+    if (now < size) recorder_partial();
+    return now < size ? 0 : now - size;
+}
+
 void posix_first_read(int fd) {
     recorder *the = recorder_state();
     if (fd < 0 || fd >= DESCRIPTORS || !atomic_load_explicit(&the->unread[fd], memory_order_relaxed)) return;
@@ -159,7 +167,8 @@ void posix_moved(const char *call, int direction, int fd, int64_t offset, const 
     description *d = posix_description(fd);
     bool stream = d && d->stream;
     if (d && !stream && recorder_goes_on()) {
-        int64_t place = offset == HERE ? step(d, fd, result) : offset;
+        bool at_end = offset == END || (offset >= 0 && d->append && direction == RECORD_WRITE);
+        int64_t place = at_end ? appended(d, fd, result) : offset == HERE ? step(d, fd, result) : offset;
         recorder_wait(&(waiting){d->file, call, start, end, result, place, offset, direction});
         if ((uintptr_t)memory % MEMORY_ALIGNMENT) d->file->counter[POSIX_MEM_NOT_ALIGNED]++;
         if (direction == RECORD_WRITE && result) d->wrote = d->file->unflushed = true;

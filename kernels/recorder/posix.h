@@ -12,7 +12,8 @@
     if (!next) next = (RESULT(*) PARAMETERS)recorder_next_or(#NAME, (void *)(OTHERWISE))
 #define NEXT(RESULT, NAME, PARAMETERS) NEXT_OR(NULL, RESULT, NAME, PARAMETERS)
 
-enum { HERE = -1 }; /* instead of an offset: the descriptor's current one */
+/* Instead of an offset: the descriptor's current one, the file's end. */
+enum { HERE = -1, END = -2 };
 
 /* With the lock held. */
 description *posix_description(int fd);

@@ -7,6 +7,10 @@
 
 #include "posix.h"
 
+#ifndef RWF_APPEND /* since glibc 2.28 */
+#define RWF_APPEND 16
+#endif
+
 /* Declared by headers only under _FORTIFY_SOURCE, which this library is compiled without. */
 ssize_t __read_chk(int, void *, size_t, size_t);
 ssize_t __pread_chk(int, void *, size_t, off_t, size_t);
@@ -14,6 +18,10 @@ ssize_t __pread64_chk(int, void *, size_t, off64_t, size_t);
 
 /* The address of a vectored call, as in Darshan: its first buffer. */
 static const void *first(const struct iovec *v, int n) { return n > 0 ? v[0].iov_base : NULL; }
+
+static int64_t place(int direction, int64_t at, int flags) {
+    return direction == RECORD_WRITE && flags & RWF_APPEND ? END : at;
+}
 
 /* X(name, direction, parameters, arguments, offset, memory); the descriptor is `fd`. */
 #define CALLS(X)                                                                                             \
@@ -38,9 +46,9 @@ static const void *first(const struct iovec *v, int n) { return n > 0 ? v[0].iov
     X(p##KIND##v64, DIRECTION, (int fd, const struct iovec *v, int n, off64_t at), (fd, v, n, at), at,       \
       first(v, n))                                                                                           \
     X(p##KIND##v2, DIRECTION, (int fd, const struct iovec *v, int n, off_t at, int flags),                   \
-      (fd, v, n, at, flags), at, first(v, n))                                                                \
+      (fd, v, n, at, flags), place(DIRECTION, at, flags), first(v, n))                                       \
     X(p##KIND##v64v2, DIRECTION, (int fd, const struct iovec *v, int n, off64_t at, int flags),              \
-      (fd, v, n, at, flags), at, first(v, n))
+      (fd, v, n, at, flags), place(DIRECTION, at, flags), first(v, n))
 
 #define WRAP(NAME, DIRECTION, PARAMETERS, ARGUMENTS, OFFSET, MEMORY)                                         \
     EXPORT ssize_t NAME PARAMETERS {                                                                         \

@@ -62,6 +62,14 @@ static struct flock absolute(int fd, struct flock range) {
 WRAP_LOCKF(lockf, off_t)
 WRAP_LOCKF(lockf64, off64_t)
 
+static void flags_set(int fd, int flags) {
+    if (!recorder_on()) return;
+    recorder_lock();
+    description *d = posix_description(fd);
+    if (d && recorder_goes_on()) d->append = flags & O_APPEND;
+    recorder_unlock();
+}
+
 /* The argument is an integer or a pointer: a pointer has room for both. */
 #define WRAP_FCNTL(NAME)                                                                                     \
     EXPORT int NAME(int fd, int command, ...) {                                                              \
@@ -77,6 +85,7 @@ WRAP_LOCKF(lockf64, off64_t)
         double start = recorder_now();                                                                       \
         int result = next(fd, command, argument);                                                            \
         if (command == F_DUPFD || command == F_DUPFD_CLOEXEC) posix_duplicated(fd, result, start);           \
+        if (command == F_SETFL && !result) flags_set(fd, (int)(intptr_t)argument);                           \
         if (locks && !result)                                                                                \
             locked(fd, range.l_type, range.l_start, range.l_len, own ? OF_DESCRIPTION : OF_PROCESS, start);  \
         return result;                                                                                       \

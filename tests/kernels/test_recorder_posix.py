@@ -81,6 +81,38 @@ def test_appending_is_counted_where_the_file_ends(openmpi: Stack, tmp_path: Path
     assert (found["OPENS"], found["MAX_BYTE_WRITTEN"], found["BYTES_WRITTEN"]) == (2, 2019, 2020)
 
 
+def test_each_write_is_recorded_where_its_bytes_are(openmpi: Stack, tmp_path: Path) -> None:
+    """Appended ones, too: by the descriptor's flag, which may change, or the call's. Each writes a
+    byte that no other does."""
+    code = OPEN + (
+        "import fcntl, random\n"
+        "name, number, places = here + '/a', 0, []\n"
+        "g, end = os.open(name, os.O_RDWR | os.O_APPEND), os.RWF_APPEND\n"
+        "d, how = os.dup(g), random.Random(7)\n"
+        "calls = [lambda fd, b, at: os.write(fd, b), lambda fd, b, at: os.writev(fd, [b]),\n"
+        "    lambda fd, b, at: os.pwrite(fd, b, at), lambda fd, b, at: os.pwritev(fd, [b], at),\n"
+        "    lambda fd, b, at: os.pwritev(fd, [b], at, end),\n"
+        "    lambda fd, b, at: os.pwritev(fd, [b], -1, end),\n"
+        "    lambda fd, b, at: os.pwritev(fd, [b], -1, os.RWF_DSYNC)]\n"
+        "while number < 200:\n"
+        "    fd, other = how.choice((f, g, d)), how.randrange(9)\n"
+        "    if other == 0: os.lseek(fd, how.randrange(500), 0)\n"
+        "    if other == 1: fcntl.fcntl(fd, fcntl.F_SETFL, how.choice((0, os.O_APPEND)))\n"
+        "    if other == 2: os.pread(fd, 20, how.randrange(500))\n"
+        "    if other == 3: os.read(fd, 20)\n"
+        "    if other < 4: continue\n"
+        "    number += 1\n"
+        "    how.choice(calls)(fd, bytes([number]), how.randrange(1000))\n"
+        "    places.append(open(name, 'rb').read().index(number))\n"
+        "print(places, file=open(os.path.dirname(here) + '/places', 'w'))\n"
+    )
+    (process,) = python(openmpi, tmp_path, code, dxt=True)
+    (record,) = process.records
+    found = [offset for offset, *_ in SEGMENT.iter_unpack(record.segments[WRITE])]
+    assert found == ast.literal_eval((tmp_path / "places").read_text())
+    assert process.whole
+
+
 @pytest.mark.parametrize(
     ("calls", "expected"),
     [
