@@ -162,7 +162,10 @@ WRAP_DUP(dup3, (int fd, int to, int flags), (fd, to, flags), to)
 #define WRAP_REOPEN(NAME)                                                                                    \
     EXPORT FILE *NAME(const char *path, const char *mode, FILE *file) {                                      \
         NEXT(FILE *, NAME, (const char *, const char *, FILE *));                                            \
+        double start = recorder_now();                                                                       \
+        record *closed = path ? posix_closing(fileno(file)) : NULL;                                          \
         FILE *result = next(path, mode, file);                                                               \
+        posix_closed(closed, start);                                                                         \
         if (result && file == stderr) posix_redirected(fileno(result));                                      \
         return result;                                                                                       \
     }

@@ -113,6 +113,8 @@ static void closed(void) {
     int fd = file("a");
     MUST((stream = fdopen(fd, "w")) && fputs("text", stream) > 0 && !fclose(stream));
     reused(fd);
+    MUST((stream = fdopen(fd = file("d"), "w")) && freopen("/dev/null", "w", stream) && fileno(stream) == fd);
+    put(fd);
     put(fd = file("b"));
     MUST(!close_range((unsigned)fd, (unsigned)fd, 0));
     reused(fd);
