@@ -38,7 +38,7 @@ ACCESS = np.dtype(
 )
 EVENT = np.dtype(
     [
-        ("file", "<u8"),
+        ("file", "<i8"),
         ("a", "<i8"),
         ("b", "<i8"),
         ("start", "<f8"),
@@ -48,7 +48,7 @@ EVENT = np.dtype(
         ("module", "<u2"),
     ]
 )
-NOT_KNOWN = -1
+NOT_KNOWN, TRUNCATION = -1, -2  # instead of a call's number
 BELOW = "replayed as the POSIX calls of its MPI library: "
 Rows = NDArray[np.void]
 
@@ -73,6 +73,10 @@ class Traced:
     def processes(self) -> int:
         return len(self.hosts)
 
+    def call(self, access: int) -> str | None:
+        number = int(self.accesses["call"][access])
+        return "truncation" if number == TRUNCATION else self.calls[number] if number >= 0 else None
+
 
 def of_recorder(folder: Path) -> Traced:
     found = raw.read_folder(folder)
@@ -81,22 +85,24 @@ def of_recorder(folder: Path) -> Traced:
         raise only_counters(folder, any(record.sizes for record in records), by_runtime=False)
     hosts = [found[0].host] * (found[-1].rank + 1)
     traced = Traced(folder, [], [], hosts, np.empty(0, ACCESS), [], notes=raw.lost(found))
-    number: dict[str, int] = {}
+    number, of = dict[str, int](), dict[int, int]()
     tables, began = [], min(process.start for process in found)
     events: list[list[Rows]] = [[] for _ in hosts]
     for process in found:
         traced.hosts[process.rank] = process.host
         later = (process.start - began) / 1e9
         for record in process.records:
-            number.setdefault(record.path, len(number))
+            of[record.id] = number.setdefault(record.path, len(number))
         one = np.frombuffer(process.events, EVENT).copy()
+        one["file"] = [of.get(identity % 2**64, NOT_KNOWN) for identity in one["file"].tolist()]
         one["start"] += later
         one["end"] += later
         events[process.rank].append(one)
-        tables.append(_of_process(process, number, later, traced))
+        tables += [_of_process(process, number, later, traced), _cut(one, process.rank)]
     traced.files = list(number)
-    ids = {record.id: record.path for process in found for record in process.records}
-    traced.events = [_numbered(some, ids, number) for some in events]
+    none = np.empty(0, EVENT)
+    joined = [np.concatenate([*some, none]) for some in events]
+    traced.events = [rows[np.argsort(rows["sequence"], kind="stable")] for rows in joined]
     # A process and those that it started number apart from each other what they do.
     for rank in {one.rank for one in found if one.flags & raw.FORKED or not one.flags & raw.MPI}:
         some, mine = traced.events[rank], [rows for rows in tables if rank in rows["process"]]
@@ -110,14 +116,14 @@ def of_recorder(folder: Path) -> Traced:
     return traced
 
 
-def _numbered(some: list[Rows], ids: dict[int, str], number: dict[str, int]) -> Rows:
-    """Files renumbered as in this table."""
-    all_ = np.concatenate([*some, np.empty(0, EVENT)])
-    fields = [(name, "<i8" if name == "file" else all_.dtype[name]) for name in EVENT.names or ()]
-    made = all_.astype(np.dtype(fields))
-    of = {identity: number[path] for identity, path in ids.items()}
-    made["file"] = [of.get(int(identity), NOT_KNOWN) for identity in all_["file"]]
-    return made[np.argsort(made["sequence"], kind="stable")]
+def _cut(events: Rows, process: int) -> Rows:
+    """Truncations: they count as writes of all bytes from the new size on."""
+    cuts = events[events["kind"] == raw.CUT]
+    rows, same = np.zeros(len(cuts), ACCESS), ["file", "sequence", "start", "end"]
+    rows["process"], rows["write"], rows["call"] = process, WRITE, TRUNCATION
+    rows["row"], rows["offset"], rows["length"] = cuts["sequence"], cuts["a"], MOST_BYTE - cuts["a"]
+    rows[same] = cuts[same]
+    return rows
 
 
 def _of_process(process: RawProcess, number: dict[str, int], later: float, traced: Traced) -> Rows:
@@ -156,15 +162,12 @@ def of_log(path: Path) -> tuple[Traced, Phases]:
     below, above = load(path, Choice(posix=True)), load(path)
     hosts = [below.hosts.get(rank) or "?" for rank in range(below.processes)]
     files = sorted({one.path for trace in (below, above) for one in trace.files})
-    tables = [_table(below, POSIX, files)]
-    if any(one.level != POSIX_CALLS for one in above.files):
-        tables.append(_table(above, MPIIO, files))
     traced = Traced(
         path,
         files,
         ["read", "write"],
         hosts,
-        np.concatenate(tables),
+        np.concatenate((_table(below, POSIX, files), _table(above, MPIIO, files))),
         None,
         unsure=None,
         notes=[text for text in below.notes if not text.startswith((BELOW, DATA_SETS))],

@@ -271,14 +271,14 @@ def _locks(order: Order, mine: Numbers, events: Rows, rows: Rows) -> None:
 
 
 def _held(locks: Rows) -> list[list[Held]]:
-    """What its process holds of a file before its locks and unlocks, and after each. fcntl() and
-    flock() do not know of each other, but a close, which unlocks all by fcntl(), ends both."""
+    """What its process holds of a file before its locks and unlocks, and after each. fcntl()
+    and flock() do not know of each other."""
     found: list[list[Held]] = [[]]
     for kind, low, length, since in locks[["kind", "a", "b", "sequence"]].tolist():
         high, flocks = low + length if length > 0 else END, length < 0
         now: list[Held] = []
         for a, b, how, when in found[-1]:
-            ends = (how > ALONE) == flocks or (kind == raw.UNLOCK and low == length == 0)
+            ends = (how > ALONE) == flocks
             left = ((a, min(b, low)), (max(a, high), b)) if ends else ((a, b),)
             now += [(x, y, how, when) for x, y in left if x < y]
         if kind != raw.UNLOCK:

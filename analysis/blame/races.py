@@ -2,7 +2,6 @@
 """What unordered pairs mean: which read-modify-write covered whose bytes, who overwrote whom."""
 
 from dataclasses import dataclass, fields
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import AnalysisError
 from . import clock, order, sweep
-from .accesses import MPIIO, NOT_KNOWN, POSIX, READ, WRITE, Traced, of_log, of_recorder
+from .accesses import LAYERS, MPIIO, NOT_KNOWN, POSIX, READ, WRITE, Traced, of_log, of_recorder
 from .order import Flags, Numbers, Order
 
 COVERED, MAY_COVER, OVERWROTE, ESCAPED, READ_BESIDE, NO_ORDER_SEEN = range(6)
@@ -185,17 +184,14 @@ def of_library(blame: Blame) -> bool | None:
 def groups(blame: Blame, races: Races) -> list[tuple[int, int, int, Races]]:
     """Races by kind, file and layer; the worst kind first."""
     rows = blame.traced.accesses
-    key = np.stack([races.kind, rows["file"][races.a], rows["layer"][races.a]])
-    if not len(races):
-        return []
-    by = np.lexsort(key[::-1])
-    new = np.flatnonzero(np.concatenate(([True], (np.diff(key[:, by]) != 0).any(axis=0))))
-    bounds = [*new.tolist(), len(by)]
-    found = []
-    for i, j in pairwise(bounds):
-        kind, file, layer = key[:, by[i]].tolist()
-        found.append((kind, file, layer, races.take(np.sort(by[i:j]))))
-    return found
+    shape = len(KINDS), len(blame.traced.files), len(LAYERS)
+    key = np.ravel_multi_index((races.kind, rows["file"][races.a], rows["layer"][races.a]), shape)
+    by = np.argsort(key, kind="stable")
+    keys, first = np.unique(key[by], return_index=True)
+    parts = zip(*np.unravel_index(keys, shape), np.split(by, first[1:]), strict=False)
+    return [
+        (int(kind), int(file), int(layer), races.take(part)) for kind, file, layer, part in parts
+    ]
 
 
 LARGEST_ELEMENT = 8  # bytes

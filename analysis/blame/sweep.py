@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..replay.extents import of_several
-from .accesses import Rows, Traced
+from .accesses import TRUNCATION, Rows, Traced
 from .order import Numbers, Order
 
 AT_ONCE = 2_000_000  # candidates in memory
@@ -48,6 +48,7 @@ def pairs(traced: Traced, order: Order, most: int = MOST_KEPT) -> Pairs:
         a, b = which[one], which[other]
         different = rank[a] != rank[b]
         different &= (rows["write"][a] | rows["write"][b]) != 0
+        different &= (rows["call"][a] != TRUNCATION) | (rows["call"][b] != TRUNCATION)
         a, b = a[different], b[different]
         free = ~order.between(rank, a, b)
         found.append((np.minimum(a, b)[free], np.maximum(a, b)[free]))

@@ -53,7 +53,8 @@ MOST_DIMS, MOST_SLABS = 32, 4096
     CHANGED,
     LOOKED,
     DATA_SET,
-) = range(16)
+    CUT,
+) = range(17)
 SENT, HEARD = 1, 2  # of a MESSAGE
 
 ANEW = "copy it again, or trace the program again with this recorder"

@@ -107,8 +107,7 @@ def who(blame: Blame, i: int) -> str:
 
 
 def call(blame: Blame, i: int) -> str:
-    number = int(blame.traced.accesses["call"][i])
-    return blame.traced.calls[number] if number >= 0 else "a call"
+    return blame.traced.call(i) or "a call"
 
 
 def when(blame: Blame, i: int) -> str:

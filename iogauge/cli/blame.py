@@ -86,8 +86,7 @@ def row(traced: Traced, one: races.Races, i: int) -> dict[str, Any]:
         cells: dict[str, Any] = dict.fromkeys(ACCESS)
         if (k := int(column[i])) >= 0:  # not every race has a read
             cells |= {cell: rows[cell][k].item() for cell in ACCESS if cell != "host"}
-            number = cells["call"]
-            cells["call"] = traced.calls[number] if number >= 0 else None
+            cells["call"] = traced.call(k)
             cells["host"] = traced.hosts[cells["process"]]
         made |= {f"{name}_{cell}": value for cell, value in cells.items()}
     return made

@@ -14,7 +14,7 @@
  * on NFS); the same; the same; the view's number; on or off; its ways, and which file (0: none); the other
  * process (-1: any) and what identifies the message, twice; the direction, and the sequence of the access
  * plus one (0: the split call before it); none and what identifies the path, twice; four times the data set,
- * plus two if collective, plus the direction, and the selection. */
+ * plus two if collective, plus the direction, and the selection; the file's new size. */
 enum event_kind {
     EVENT_OPEN,
     EVENT_CLOSE,
@@ -28,10 +28,11 @@ enum event_kind {
     EVENT_MESSAGE, /* a call that may order processes */
     EVENT_SEND,
     EVENT_RECEIVE,
-    EVENT_WAIT,    /* for an access that a call had begun */
-    EVENT_CHANGED, /* a path came, went or moved */
-    EVENT_LOOKED,  /* whether a path is there */
-    EVENT_DATA_SET /* a call of HDF5 moved data */
+    EVENT_WAIT,     /* for an access that a call had begun */
+    EVENT_CHANGED,  /* a path came, went or moved */
+    EVENT_LOOKED,   /* whether a path is there */
+    EVENT_DATA_SET, /* a call of HDF5 moved data */
+    EVENT_CUT       /* a file was truncated */
 };
 enum { WHOLE_FILE = -1 };
 

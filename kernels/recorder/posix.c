@@ -190,6 +190,20 @@ void posix_path(const char *path, int folder, bool looked, bool changed, double 
     errno = code;
 }
 
+/* Not of MPI's libraries: they order it by messages that are not seen. */
+void posix_cut(int fd, const char *path, int64_t to, double start) {
+    if (recorder_depth || !recorder_on() || !recorder_wants_segments() || is_borrowed()) return;
+    int code = errno;
+    double end = recorder_now();
+    recorder_lock();
+    description *d = path ? NULL : posix_description(fd);
+    record *r = d && !d->below ? d->file : NULL;
+    if (path && recorder_goes_on()) r = recorder_record(MODULE_POSIX, path);
+    if (r && recorder_goes_on()) event_add(r, EVENT_CUT, to, 0, start, end);
+    recorder_unlock();
+    errno = code;
+}
+
 /* A file without a name, in this folder, has a number. */
 static const char *unnamed(int fd, const char *folder, char joined[RECORDER_PATH]) {
     char link[64], target[RECORDER_PATH];
@@ -234,6 +248,7 @@ void posix_opened(const char *path, int folder, int flags, int mode, int fd, dou
         *d = (description){.file = r,
                            .append = flags & O_APPEND,
                            .stream = is_stream(fd),
+                           .below = recorder_depth > 0,
                            .forks = recorder_state()->shared_offsets};
         if (mode) r->counter[POSIX_MODE] = mode;
         r->counter[POSIX_OPENS]++;

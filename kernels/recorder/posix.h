@@ -38,6 +38,8 @@ void posix_opened(const char *path, int folder, int flags, int mode, int fd, dou
 void posix_path(const char *path, int folder, bool looked, bool changed, double start);
 /* The program has sent this descriptor elsewhere: messages go there, too, if it is stderr. */
 void posix_redirected(int fd);
+/* A file was truncated: with this path, or if that is NULL the descriptor's. */
+void posix_cut(int fd, const char *path, int64_t to, double start);
 void posix_duplicated(int fd, int copy, double start);
 void posix_counted(int fd, int counter, double start);
 

@@ -53,6 +53,7 @@ static int mode_of(int flags, va_list rest) {
         double start = recorder_now();                                                                       \
         int fd = next ARGUMENTS;                                                                             \
         posix_opened(path, FOLDER, flags, mode, fd, start);                                                  \
+        if (fd >= 0 && flags & O_TRUNC) posix_cut(fd, NULL, 0, start);                                       \
         return fd;                                                                                           \
     }
 OPENS(WRAP_OPEN)
@@ -80,6 +81,7 @@ OPENS(WRAP_OPEN)
         double start = recorder_now();                                                                       \
         int fd = next ARGUMENTS;                                                                             \
         posix_opened(path, FOLDER, FLAGS, MODE, fd, start);                                                  \
+        if (fd >= 0 && (FLAGS) & O_TRUNC) posix_cut(fd, NULL, 0, start);                                     \
         return fd;                                                                                           \
     }
 OTHER_OPENS(WRAP_OTHER_OPEN)
@@ -188,6 +190,23 @@ WRAP_REOPEN(freopen64)
     }
 WRAP_SEEK(lseek, off_t)
 WRAP_SEEK(lseek64, off64_t)
+
+/* X(name, parameters, arguments, descriptor, path) */
+#define TRUNCATES(X)                                                                                         \
+    X(ftruncate, (int fd, off_t to), (fd, to), fd, NULL)                                                     \
+    X(ftruncate64, (int fd, off64_t to), (fd, to), fd, NULL)                                                 \
+    X(truncate, (const char *path, off_t to), (path, to), -1, path)                                          \
+    X(truncate64, (const char *path, off64_t to), (path, to), -1, path)
+
+#define WRAP_TRUNCATE(NAME, PARAMETERS, ARGUMENTS, FD, PATH)                                                 \
+    EXPORT int NAME PARAMETERS {                                                                             \
+        NEXT(int, NAME, PARAMETERS);                                                                         \
+        double start = recorder_now();                                                                       \
+        int result = next ARGUMENTS;                                                                         \
+        if (!result) posix_cut(FD, PATH, to, start);                                                         \
+        return result;                                                                                       \
+    }
+TRUNCATES(WRAP_TRUNCATE)
 
 /* X(result, name, parameters, arguments, succeeded, counter): calls on a descriptor that are only counted */
 #define COUNTED(X)                                                                                           \

@@ -27,6 +27,7 @@ typedef struct description {
     bool reads;                 /* what it reads from storage is counted */
     bool append, wrote, stream; /* stream: without places, such as a named pipe */
     bool locked, flocked;       /* a range, and by flock(): what its last close ends */
+    bool below;                 /* opened inside a call of MPI-IO */
     int forks;                  /* number of forks when the offset was last known */
 } description;
 

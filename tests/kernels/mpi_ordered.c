@@ -60,9 +60,11 @@ static void collective(void) {
     } else if (is("iallgather")) {
         CHECK(MPI_Iallgather(&token, 1, MPI_BYTE, all, 1, MPI_BYTE, WORLD, &request));
         CHECK(MPI_Wait(&request, ANY));
-    } else if (is("opened"))
+    } else if (is("opened")) {
         CHECK(MPI_File_open(WORLD, own, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &opened));
-    else if (is("reduce-scatter"))
+        if (me == 1) CHECK(MPI_File_write_at(opened, 0, &token, 1, MPI_BYTE, ANY));
+        CHECK(MPI_File_set_size(opened, 0));
+    } else if (is("reduce-scatter"))
         CHECK(MPI_Reduce_scatter_block(all, &token, 1, MPI_BYTE, MPI_BOR, WORLD));
     else if (is("neighbors"))
         CHECK(MPI_Neighbor_allgather(&token, 1, MPI_BYTE, around, 1, MPI_BYTE, grid));
@@ -276,7 +278,7 @@ static int lock_from(int fd, short how) {
 static void lock(int fd, int guard, short how) {
     struct flock range = {.l_type = how, .l_whence = SEEK_SET};
     int status = 0;
-    if (is("flock")) status = flock(fd, how == F_UNLCK ? LOCK_UN : LOCK_EX);
+    if (is("flock") || is("ftruncate-locked")) status = flock(fd, how == F_UNLCK ? LOCK_UN : LOCK_EX);
     if (is("lock-file")) status = flock(guard, how == F_UNLCK ? LOCK_UN : LOCK_EX);
     if (is("shared-locks")) status = flock(fd, how == F_UNLCK ? LOCK_UN : LOCK_SH);
     if (is("record-lock") || (is("mixed-locks") && me)) status = fcntl(fd, F_SETLKW, &range);
@@ -286,9 +288,22 @@ static void lock(int fd, int guard, short how) {
     if (status || lock_from(fd, how)) MPI_Abort(WORLD, 3);
 }
 
+/* Truncates the file instead of writing; process 0 does not, but in kinds of both. */
+static bool truncates(int fd, int guard) {
+    int status = 0;
+    if (!strstr(kind, "truncate") || (!me && !strstr(kind, "-by-both"))) return false;
+    if (is("truncate")) status = truncate(path_of_all, 1);
+    if (is("truncate-by-open")) status = close(open(path_of_all, O_WRONLY | O_TRUNC));
+    if (is("truncate-by-creat")) status = close(creat(path_of_all, 0666));
+    if (!strncmp(kind, "ftruncate", 9)) status = ftruncate(fd, 0);
+    if (status || pwrite(guard, "x", 1, me) != 1) MPI_Abort(WORLD, 7);
+    return true;
+}
+
 static void put(int fd, int guard) {
     lock(fd, guard, F_WRLCK);
-    if (pwrite(fd, "x", 1, 0) != 1 || pwrite(fd, kind, 1, BYTES) != 1) MPI_Abort(WORLD, 1);
+    if (!truncates(fd, guard) && (pwrite(fd, "x", 1, 0) != 1 || pwrite(fd, kind, 1, BYTES) != 1))
+        MPI_Abort(WORLD, 1);
     lock(fd, guard, F_UNLCK);
 }
 

@@ -13,6 +13,7 @@ from iokernel_stacks import Stack
 from recorder_runs import counters, only, preload, python, traced, traces_in
 
 from iogauge.analysis.darshan.raw import (
+    CUT,
     EVENT,
     FORKED,
     LOCK_READ,
@@ -113,6 +114,26 @@ def test_each_write_is_recorded_where_its_bytes_are(openmpi: Stack, tmp_path: Pa
     assert process.whole
 
 
+def test_truncations_are_recorded(openmpi: Stack, tmp_path: Path) -> None:
+    code = OPEN + (
+        "import ctypes\n"
+        "name, anew = here + '/a', os.O_RDWR | os.O_TRUNC\n"
+        "os.write(f, b'x' * 200); os.ftruncate(f, 300); os.truncate(name, 20)\n"
+        "os.open(name, anew); os.ftruncate(os.dup(f), 7)\n"
+        "assert ctypes.CDLL(None).creat(name.encode(), 0o600) > 0\n"
+        "try: os.truncate(here + '/none', 0)\n"
+        "except OSError: pass\n"
+        "os.ftruncate(os.open(here + '/../b', os.O_RDWR | os.O_CREAT), 5)\n"
+        "os.truncate(here + '/../b', 0)\n"
+    )
+    (process,) = python(openmpi, tmp_path, code, dxt=True)
+    (record,) = process.records
+    events = EVENT.iter_unpack(process.events)
+    cuts = [(file, size) for file, size, *_, kind, _ in events if kind == CUT]
+    assert cuts == [(record.id, size) for size in (300, 20, 0, 7, 0)]
+    assert counters(record)["WRITES"] == 1
+
+
 @pytest.mark.parametrize(
     ("calls", "expected"),
     [
@@ -137,8 +158,8 @@ def test_each_write_is_recorded_where_its_bytes_are(openmpi: Stack, tmp_path: Pa
 def test_locks_are_recorded_as_the_kernel_holds_them(
     openmpi: Stack, tmp_path: Path, calls: str, expected: list[tuple[int, ...]]
 ) -> None:
-    """At offset 50 of a file of 200 bytes. A close ends the process's locks, and those of its
-    descriptor if it is the last."""
+    """At offset 50 of a file of 200 bytes. A close ends the process's locks, and its
+    descriptor's if it is the last."""
     code = OPEN + (
         "import fcntl, struct\n"
         "def own(fd, *range): fcntl.fcntl(fd, 37, struct.pack('hhqqi', 1, *range, 0))\n"

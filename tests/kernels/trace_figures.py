@@ -21,7 +21,7 @@ KEPT = 32  # distinct sizes that a record counts: the first
 LATE = 0.01  # seconds by which two clocks of a process may differ
 OF_FILE = (
     raw.OPEN, raw.CLOSE, raw.SYNC, raw.LOCK_READ, raw.LOCK_WRITE, raw.UNLOCK, raw.VIEW, raw.ATOMIC,
-    raw.WAIT,
+    raw.WAIT, raw.CUT,
 )  # fmt: skip
 # Number, way, offset, length, start, end.
 Access = tuple[int, int, int, int, float, float]
@@ -73,6 +73,8 @@ def _events(process: RawProcess) -> None:
             assert a in (raw.SENT, raw.HEARD, raw.SENT | raw.HEARD), event
         elif kind in (raw.LOCK_READ, raw.LOCK_WRITE, raw.UNLOCK):
             assert a >= 0, event
+        elif kind == raw.CUT:
+            assert a >= 0 and b == 0, event
         elif kind in (raw.ATOMIC, raw.WAIT):
             assert a in (0, 1), event
         assert number >= 0, event

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from iogauge.analysis.blame import clock, order, races, sweep
-from iogauge.analysis.blame.accesses import ACCESS, MPIIO, POSIX, READ, WRITE, Traced
+from iogauge.analysis.blame.accesses import ACCESS, MPIIO, POSIX, READ, TRUNCATION, WRITE, Traced
 from iogauge.analysis.darshan.convert import write_log
 from iogauge.analysis.darshan.dxt import SEGMENT
 from iogauge.analysis.darshan.raw import (
@@ -391,8 +391,12 @@ def test_a_log_has_only_times(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert main(["blame", str(log), "--file", "none", "--byte", "3", "--csv"]) == 3
 
 
-@pytest.mark.parametrize(("number", "said"), [(0, "first"), (1, "second"), (-1, "a call")])
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(0, "first"), (1, "second"), (-1, "a call"), (TRUNCATION, "truncation")],
+)
 def test_a_call_is_named_where_it_is_known(number: int, said: str) -> None:
-    traced = SimpleNamespace(accesses={"call": [5, number]}, calls=["first", "second"])
+    rows: Any = {"call": [5, number]}
+    traced = Traced(Path(), [], ["first", "second"], [], rows, None)
     blame: Any = SimpleNamespace(traced=traced)
     assert blame_text.call(blame, 1) == said

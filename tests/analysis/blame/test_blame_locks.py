@@ -47,8 +47,6 @@ def test_locks_are_of_bytes(some: list[tuple[int | None, tuple[int, int]]], othe
         made.event(0, kind, low, length, layer=POSIX)
         how = {UNLOCK: FREE, LOCK_READ: SHARED, LOCK_WRITE: ALONE}[kind]
         held[length < 0][low : low + length if length > 0 else SIZE] = how
-        if (kind, low, length) == (UNLOCK, 0, 0):  # as a close does
-            held[True][:] = FREE
     traced = made.traced()
     found = order.of_events(traced)
     assert found.lock.tolist() == wanted
@@ -65,7 +63,8 @@ def test_locks_are_of_bytes(some: list[tuple[int | None, tuple[int, int]]], othe
         ([(LOCK_WRITE, 0, 2000), (UNLOCK, 600, 10)], 1),
         ([(LOCK_WRITE, 0, 2000), (LOCK_READ, 0, 2000)], 1),
         ([(LOCK_WRITE, 0, -1), (UNLOCK, 0, 100)], 0),
-        ([(LOCK_WRITE, 0, -1), (UNLOCK, 0, 0)], 1),
+        ([(LOCK_WRITE, 0, -1), (UNLOCK, 0, 0)], 0),
+        ([(LOCK_WRITE, 0, -1), (UNLOCK, 0, -1)], 1),
     ],
 )
 def test_two_processes_with_several_ranges(events: list[tuple[int, int, int]], races: int) -> None:
@@ -74,7 +73,8 @@ def test_two_processes_with_several_ranges(events: list[tuple[int, int, int]], r
         for kind, low, length in events:
             made.event(process, kind, low, length, layer=POSIX)
         made.access(process, WRITE, 500 * process, 1000)
-        made.event(process, UNLOCK, 0, 0, layer=POSIX)
+        for length in (0, -1):
+            made.event(process, UNLOCK, 0, length, layer=POSIX)
     assert len(made.blame().races) == races
 
 

@@ -267,3 +267,26 @@ def test_what_a_process_and_its_child_did_is_in_order_of_time(
     ]
     assert [at for _, at in sorted(acts)] == pytest.approx([0.05, 0.1, 0.2, 0.25, 0.3, 0.4])
     assert len({number for number, _ in acts}) == 6
+
+
+def test_truncations_race_with_accesses_and_not_with_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def traced(rank: int, high: int) -> raw.RawProcess:
+        made = raw.RawProcess(rank, 3, 7 + rank, 0, 10**18, 2.0, 0, "node", "test 1", "./program")
+        ways, marks = (b"", raw.SEGMENT.pack(0, high, 0.1, 0.2)), (b"", raw.MARK.pack(0, 0, 0))
+        made.calls = ["pwrite"]
+        made.records = [raw.RawRecord(2**63 + 7, "POSIX", "/fs/a", [], [], {}, {}, ways, marks)]
+        made.events = raw.EVENT.pack(2**63 + 7, 10, 0, 0.3, 0.4, 1, raw.CUT, 0) if rank else b""
+        return made
+
+    found = [traced(rank, high) for rank, high in enumerate((15, 5, 10))]
+    monkeypatch.setattr(raw, "read_folder", lambda _: found)
+    monkeypatch.setattr(raw, "of_one_run", lambda *_: dict(enumerate(found)))
+    made = accesses.of_recorder(tmp_path)
+    kept = races.judge(made, order.of_events(made))
+    cut = [i for i in range(len(made.accesses)) if made.call(i) == "truncation"]
+    with_cut = [pair for pair in zip(kept.races.a, kept.races.b, strict=True) if set(pair) & {*cut}]
+    assert len(cut) == len(with_cut) == 2
+    both = {(made.call(a), int(made.accesses["process"][b])) for a, b in with_cut}
+    assert both == {("truncation", 0)}, "bytes 10 to 14 alone were both written and removed"
