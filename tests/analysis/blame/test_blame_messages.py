@@ -282,7 +282,6 @@ def test_truncations_race_with_accesses_and_not_with_each_other(
 
     found = [traced(rank, high) for rank, high in enumerate((15, 5, 10))]
     monkeypatch.setattr(raw, "read_folder", lambda _: found)
-    monkeypatch.setattr(raw, "of_one_run", lambda *_: dict(enumerate(found)))
     made = accesses.of_recorder(tmp_path)
     kept = races.judge(made, order.of_events(made))
     cut = [i for i in range(len(made.accesses)) if made.call(i) == "truncation"]
