@@ -86,6 +86,21 @@ def _jobs(made: Recorded, case: dict[str, Any]) -> Iterator[dict[str, Any]]:
         }
 
 
+def crash(made: Recorded, name: str, stack: str, jobs: Sequence[int], document: bool) -> None:
+    """Make these jobs of a split session fail; they leave a result `document` or none."""
+
+    def change(report: dict[str, Any]) -> None:
+        every = [case for run in report["runs"] for case in run["testcases"]]
+        of = [c for c in every if c["display_name"].startswith(name) and c["environ"] == stack]
+        for number in jobs:
+            of[number].update(result="fail", fail_reason="sanity error: it ran out of memory")
+            if not document:
+                place = made.folder / Path(of[number]["outputdir"]).relative_to("/checkout")
+                (place / "result.json").unlink()
+
+    made.edit(change)
+
+
 def store(folder: Path, sessions: Sequence[Values], *, jobs: bool = False) -> Path:
     """A store of these sessions, one a day. `jobs`: each value is a job, not a repeat of one."""
     for day, values in enumerate(sessions):

@@ -14,7 +14,6 @@ from ..session.model import BANDWIDTHS
 from ..statistics import bound_test
 from ..statistics.bound_test import Decision, Limit, Samples
 from ..store import database as store
-from ..store import words
 from ..store.database import Where
 from ..store.queries import query
 from . import compare_runs, overall, references, samples, selection
@@ -23,8 +22,6 @@ from .yaml_file import YamlFile
 LEVEL = 0.95
 _OF_PEAK = tuple(BANDWIDTHS.values())
 COLUMNS = columns("check")
-# Only known from a result document, so unknown for a run that left none.
-_OF_RESULT = columns("unknown_without_result")
 _VERIFIED = "verdict = 'verified'"
 
 Of = Literal["", "peak", "baseline", "runs"]
@@ -310,14 +307,12 @@ def _skipped(db: Any, case: Case, session: Where) -> str:
 
 
 def _lost(db: Any, case: Case, session: Where, states: str) -> list[Row]:
-    """Cases with runs in these states. Without a document any of its keys may match."""
+    """Cases with runs in these states."""
     asked: list[Row] = []
     for where in _both_wheres(case):
         chosen = Where(session.sql.replace(store.GOOD, "true"), session.values).also(states)
         for key, values in where.items():
-            one = Where("true").key(key, values)
-            unknown = "verdict = ''" if key in (*_OF_RESULT, *words.libraries()) else "false"
-            chosen = chosen.also(f"({one.sql}) OR {unknown}", *one.values)
+            chosen = chosen.key(key, values)
         asked += store.rows(db, query("lost", chosen=chosen.sql), chosen.values)
     return list({tuple(row.values()): row for row in asked}.values())
 

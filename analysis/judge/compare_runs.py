@@ -2,7 +2,7 @@
 """Is B faster than A? The cases that both sides have, with the ratio of their speeds."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,16 @@ from ..store import database as store
 from ..store.database import Where
 from . import overall, samples
 from .overall import speeds
-from .selection import CASE, Group, Side, case_columns, condition, failed_cases, groups, with_stack
+from .selection import (
+    CASE,
+    Group,
+    case_columns,
+    condition,
+    failed_cases,
+    groups,
+    known,
+    with_stack,
+)
 
 COLUMNS = columns("compare")
 FOLDED = ("no difference", "undecided", "not slower", "not decided yet")  # shown where asked for
@@ -78,10 +87,15 @@ def compare(
         return Compared(rows, answers)
     of = overall.evidence(both)
     decisions = gate.decide(of, question.allowed, method=question.method)
-    for line, decision in zip(rows, decisions, strict=True):
+    sql, values = sides[1]
+    chosen = where.also(sql, *values).also("NOT is_peak")
+    failed = failed_cases(db, chosen, known(columns))
+    for line, decision, (a, _) in zip(rows, decisions, both, strict=True):
+        if why := failed.get(known(a.case)):
+            decision = gate.Decision("failed", why)
         line["gate"] = str(decision)
-        line["fails"] = decision.outcome == "slower"
-    rows += _lost(db, where, sides[1], columns, found, both)
+        line["fails"] = decision.outcome in ("slower", "failed")
+    rows += _lost(failed, found, both)
     return Compared(rows, answers, gate.is_slower(overall.by_case(both), question.allowed))
 
 
@@ -102,21 +116,15 @@ def _sides(db: Any, where: Where, question: Question) -> overall.Sides:
 
 
 def _lost(
-    db: Any,
-    where: Where,
-    side: Side,
-    columns: Sequence[str],
-    found: Sequence[Group],
-    both: Sequence[Pair],
+    failed: Mapping[tuple[Any, ...], str], found: Sequence[Group], both: Sequence[Pair]
 ) -> list[Row]:
     """A row for each case that only A has: in B it failed or is missing."""
     there = {(a.case, a.quantity) for a, _ in both}
-    failed = failed_cases(db, where, side, columns)
     rows = []
     for group in found:
         if group.side == 0 and (group.case, group.quantity) not in there:
-            why = failed.get(group.case)
-            decision = gate.Decision("missing" if why is None else "failed", why or "")
+            why = failed.get(known(group.case), "")
+            decision = gate.Decision("failed" if why else "missing", why)
             rows.append(
                 {
                     **dict.fromkeys(COLUMNS),

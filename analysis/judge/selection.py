@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from iogauge.common.text import counted
+
 from ..columns import columns
 from ..errors import UsageError
 from ..store import database as store
@@ -209,14 +211,23 @@ def with_stack(
 
 
 def failed_cases(
-    db: duckdb.DuckDBPyConnection, where: Where, side: Side, columns: Sequence[str]
+    db: duckdb.DuckDBPyConnection, where: Where, columns: Sequence[str]
 ) -> dict[tuple[Any, ...], str]:
-    sql, values = side
-    case = ", ".join(columns)
-    chosen = where.failed()
+    """`2 of 6 jobs: REASON` for each case with failed jobs. `columns`: SQL of what names a case."""
+    chosen = where.sql.replace(store.GOOD, f"({store.GOOD} OR {store.BAD})", 1)
+    jobs = "count(DISTINCT (session, run))"
     found = db.execute(
-        f"SELECT {case}, any_value(reason) FROM records WHERE {chosen.sql} AND ({sql}) "
-        f"GROUP BY {', '.join(str(i + 1) for i in range(len(columns)))}",
-        [*chosen.values, *values],
+        f"""SELECT {", ".join(columns)}, {jobs} FILTER ({store.BAD}) AS failed, {jobs},
+            min_by(reason, (started, run)) FILTER ({store.BAD} AND reason <> '')
+        FROM records WHERE {chosen} GROUP BY ALL HAVING failed > 0""",
+        where.values,
     ).fetchall()
-    return {tuple(row[:-1]): str(row[-1] or "no reason recorded") for row in found}
+    return {
+        tuple(case): f"{failed} of {counted(jobs, 'job')}: {reason or 'no reason recorded'}"
+        for *case, failed, jobs, reason in found
+    }
+
+
+def known(case: Sequence[Any]) -> tuple[Any, ...]:
+    """What is known of a case that left no result."""
+    return tuple(one for name, one in zip(CASE, case, strict=True) if name not in store.OF_RESULT)

@@ -19,6 +19,7 @@ from iogauge.common import json_file, schemas
 from iogauge.common.files import write_whole
 from iogauge.common.text import Notice
 
+from ..columns import columns as columns_of
 from ..errors import NothingFoundError, StoreError, UsageError, reraised
 from . import files, months, words
 from .files import RECORDS, Bad
@@ -81,6 +82,8 @@ SCHEMA = {
 
 # Columns added later, with the value for files stored by earlier versions.
 LATER = {"cores": "NULL", "buffer": "'whole'", "interrupted": "false", "order_seed": "NULL"}
+
+OF_RESULT = columns_of("unknown_without_result")
 
 MEMORY = "512MB"  # for DuckDB; the rest of a gibibyte is for Python and the answers
 
@@ -285,22 +288,22 @@ class Where:
         return Where(f"{self.sql} AND ({sql})", [*self.values, *values])
 
     def key(self, key: str, values: Iterable[str | int]) -> Where:
-        """One KEY=VALUE of --where; values in published tables may be numbers."""
-        wanted = list(map(str, values))
+        """One KEY=VALUE of --where; values in published tables may be numbers. A run without a
+        result document may have any value of what only the document says."""
+        wanted: list[Any] = list(map(str, values))
         if key in words.CONDITIONS:
             found = [words.CONDITIONS[key](word) for word in wanted]
-            of = [value for _, values in found for value in values]
-            return self.also(" OR ".join(sql for sql, _ in found), *of)
-        if key in SCHEMA:
-            marks = ", ".join("?" for _ in wanted)
-            return self.also(f'CAST("{key}" AS VARCHAR) IN ({marks})', *wanted)
-        if key in words.libraries():
-            return self.also(*words.version(key, wanted))
-        one = "|".join(re.escape(value) for value in wanted)
-        return self.also("regexp_matches(variant, ?)", rf"(^|, ){re.escape(key)}=({one})(,|$)")
-
-    def failed(self) -> Where:
-        return Where(self.sql.replace(GOOD, BAD, 1), self.values)
+            sql, wanted = " OR ".join(sql for sql, _ in found), [v for _, of in found for v in of]
+        elif key in SCHEMA:
+            sql = f'CAST("{key}" AS VARCHAR) IN ({", ".join("?" for _ in wanted)})'
+        elif key in words.libraries():
+            sql, *wanted = words.version(key, wanted)
+        else:
+            one = "|".join(re.escape(value) for value in wanted)
+            sql, wanted = "regexp_matches(variant, ?)", [rf"(^|, ){re.escape(key)}=({one})(,|$)"]
+        if key in (*OF_RESULT, *words.libraries()):
+            sql += " OR verdict = ''"
+        return self.also(sql, *wanted)
 
     @classmethod
     def parse(cls, given: Iterable[str], start: Where | None = None) -> Where:

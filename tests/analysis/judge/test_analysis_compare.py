@@ -8,6 +8,7 @@ import io
 import json
 import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -209,6 +210,41 @@ def test_a_case_that_is_gone_breaks_the_gate(tmp_path: Path) -> None:
     rows = [row for row in json.loads(done.stdout) if row["method"] == "posix"]
     assert {row["gate"] for row in rows} == {"missing"} and {row["a"] for row in rows} == {300}
     assert "gate broken: " in done.stderr and "s3d smoke posix" in done.stderr
+
+
+SIDES = {"stack": ("openmpi", "mpich"), "session": ("last~1", "last"),
+         "date": ("2026-11-20", "2026-11-21")}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("by", "jobs", "document", "where"),
+    [
+        ("stack", [0], False, []), ("stack", range(1, 8, 2), True, []),
+        ("stack", [3], False, ["fsync=true", "hints=none"]), ("session", [7], True, []),
+        ("date", range(8), False, ["mpi=4"]), ("session", range(7), False, ["scale=smoke"]),
+    ],
+)  # fmt: skip
+def test_failed_jobs_of_b_break_the_gate(
+    tmp_path: Path, by: str, jobs: Sequence[int], document: bool, where: list[str]
+) -> None:
+    """Few or all, whether they left a result or not, and whatever the rest reached."""
+    values = {OPENMPI: LOADS, MPICH: [2 * load for load in LOADS], (POSIX, "mpich"): LOADS}
+    for day in range(2):
+        one = made.split(made.session(tmp_path / f"s{day}", values, day=day))
+        if day == 1:
+            made.crash(one, *MPICH, jobs, document)
+        ingest(one.report, tmp_path / "store")
+    words = [f"--where={word}" for word in where]
+    done = run_analysis("compare", *SIDES[by], "--by", by, "--fail-slower", "5%", "--json",
+                        "--store", tmp_path / "store", *words, "--allow-undecided")  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    failed = [row for row in json.loads(done.stdout) if row["gate"].startswith("failed")]
+    assert {(row["stack"], row["quantity"]) for row in failed} == {
+        ("" if by == "stack" else "mpich", quantity) for quantity in ("write_bw", "read_bw")
+    }
+    assert {row["method"] for row in failed} == {"mpiio"}
+    said = f"failed: {len(jobs)} of {16 if by == 'stack' else 8} jobs: it ran out of memory"
+    assert all(row["fails"] and row["gate"] == said for row in failed)
 
 
 @pytest.mark.parametrize(
