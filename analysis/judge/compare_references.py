@@ -19,7 +19,7 @@ from ..store.database import Where
 from ..store.queries import query
 from . import compare_published, references
 from .compare_runs import Question
-from .selection import CASE, condition
+from .selection import CASE, condition, failed_cases
 
 Row = dict[str, Any]
 
@@ -129,6 +129,8 @@ def with_reference(db: Any, where: Where, question: Question) -> list[Row]:
     for row in found:
         if expected := references.of_run(row, row["quantity"]):
             rows.append(_against_reference(row, expected, question.allowed))
+    if question.allowed is not None:
+        rows += _failed(db, chosen)
     return _or_raise(rows, question, "a reference in references/sites; see iogauge expect learn")
 
 
@@ -155,6 +157,21 @@ def _against_reference(row: Row, expected: references.Expected, allowed: float |
     if allowed is not None:
         row["fails"] = verdict == "slower" and row["ratio"] <= 1 - allowed
     return row
+
+
+def _failed(db: Any, chosen: Where) -> list[Row]:
+    """A row for each reference of a case with failed jobs."""
+    case = ("system", *references.CASE[:-2])  # a run without a result has no others
+    names = [name.replace("test", '"case"') for name in case]
+    return [
+        {**dict.fromkeys(REFERENCE), **dict(zip(case, of, strict=True)), "quantity": quantity}
+        | {"reference": expected.value, "bound_low": expected.low, "bound_high": expected.high}
+        | {"unit": expected.unit, "verdict": "failed", "gate": f"failed: {why}", "fails": True}
+        for of, why in failed_cases(db, chosen, names).items()
+        for key, values in references.site(of[0]).items()
+        if key[:-2] == of[1:]
+        for quantity, expected in values.items()
+    ]
 
 
 def with_published(db: Any, where: Where, question: Question) -> list[Row]:

@@ -174,7 +174,7 @@ def _in_words(rows: Sequence[Row], code: int, slower: str) -> str:
     for outcome in ("failed", "missing", "slower", "undecided"):
         of = [row for row in rows if _outcome(row) == outcome]
         for row in of[:NAMED]:
-            names = ("pattern", "scale", "method", "mode", "stack", "fs", "quantity")
+            names = ("test", "pattern", "scale", "method", "mode", "stack", "fs", "quantity")
             case = " ".join(str(row[name]) for name in names if row.get(name))
             lines.append(f"  {case}: {row.get('gate', outcome)}")
         if len(of) > NAMED:

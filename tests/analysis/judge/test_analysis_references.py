@@ -8,6 +8,7 @@ import io
 import json
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -259,6 +260,32 @@ def test_golden_reference(tmp_path: Path, folder: Path) -> None:
     assert [{name: row[name] for name in golden[0]} for row in found] == golden
     assert bound_low() > 77
     assert codes == [1, 0]
+
+
+@pytest.mark.parametrize(("jobs", "document"), [([0], True), ([1, 2], False), (range(3), False)])
+def test_a_failed_job_breaks_the_gate_of_its_references(
+    tmp_path: Path, folder: Path, jobs: Sequence[int], document: bool
+) -> None:
+    """Whether it left a result or not; of a case without a reference nothing is expected."""
+    case = {"test": MPIIO, "partition": "host", "stack": "openmpi", "processes": 2}
+    expected = {"value": 9, "low": 1, "high": 99, "unit": "MiB/s", "samples": 12}
+    values = {"write_bw": expected, "read_bw": expected}
+    site = {**yaml.safe_load(SITE), "references": [{"case": case, "values": values}]}
+    (folder / "sites").mkdir()
+    (folder / "sites" / "local.yaml").write_text(yaml.safe_dump(site))
+    one = made.split(made.session(tmp_path / "s", {CASE: [9] * 3, (MPIIO, "mpich"): [9] * 3}))
+    for stack in ("openmpi", "mpich"):
+        made.crash(one, MPIIO, stack, jobs if stack == "openmpi" else [0], document)
+    ingest(one.report, tmp_path / "store")
+    done = run_analysis("compare", "last", "reference", "--fail-slower", "5%", "--json",
+                        "--store", tmp_path / "store", IOGAUGE_REFERENCES=str(folder))  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    why = f"failed: {len(jobs)} of 3 jobs: it ran out of memory"
+    for quantity in values:
+        assert f"{MPIIO} openmpi {quantity}: {why}" in done.stderr
+    assert "mpich" not in done.stderr
+    failed = [row for row in json.loads(done.stdout) if row["verdict"] == "failed"]
+    assert [(row["stack"], row["reference"]) for row in failed] == [("openmpi", 9)] * 2
 
 
 @pytest.mark.parametrize("nights", [1, 11])
