@@ -19,7 +19,7 @@ from ..store.baselines import Baseline
 from ..store.queries import query
 
 # Identifies a history. Hints are left out: a change of hints is something to find.
-KEY = ("system", "partition", "fs", "stack", "case", "processes", "quantity")
+KEY = ("system", "partition", "fs", "stack", "case", "processes", "fsync", "quantity")
 # Other columns of a case.
 ABOUT = ("pattern", "scale", "method", "mode", "variant", "unit")
 # What may have changed with the level, with its label.

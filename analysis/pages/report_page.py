@@ -309,7 +309,8 @@ def _overview(table: Table, histories: Sequence[History], folder: Path) -> dict[
 def _overview_row(row: Row, lines: Mapping[tuple[Any, ...], str], folder: Path) -> list[Cell]:
     values: Mapping[str, Any] = row.cells()
     run = row.run
-    case = (run.system, run.partition, run.fs, run.stack, run.case, run.processes)
+    fsync = run.result and run.result.fsync
+    case = (run.system, run.partition, run.fs, run.stack, run.case, run.processes, fsync)
     over = {f"{d}_over_time": lines.get((*case, f"{d}_bw"), "") for d in DIRECTIONS}
     cells = {name: _cell(name, {**values, **over}.get(name)) for name in OVERVIEW}
     for direction in DIRECTIONS:

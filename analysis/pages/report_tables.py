@@ -45,7 +45,7 @@ class Section:
 
 
 # Columns that define a case, but for its mode.
-CASE = '"system", "fs", "test", "pattern", "scale", "method", "variant", "hints", "stack"'
+CASE = '"system", "fs", "test", "pattern", "scale", "method", "variant", "hints", "stack", "fsync"'
 
 
 @functools.cache

@@ -51,9 +51,8 @@ def run_accept(args: argparse.Namespace) -> int:
         raise UsageError("expect accept: --where (which histories) and --why are required")
     db = options.connect(args)
     chosen = options.where(args, db)
-    sql = (
-        f'SELECT count(DISTINCT hash("case", stack, fs, processes)) FROM records WHERE {chosen.sql}'
-    )
+    case = 'hash("case", stack, fs, processes, fsync)'
+    sql = f"SELECT count(DISTINCT {case}) FROM records WHERE {chosen.sql}"
     count = db.execute(sql, chosen.values).fetchone()[0]  # type: ignore[index]
     if not count:
         raise NothingFoundError(f"no run{store.fitting(args.where)}")

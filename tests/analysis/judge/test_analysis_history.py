@@ -10,6 +10,7 @@ import re
 import statistics
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import pytest
 
 from iogauge.analysis.judge import history
 from iogauge.analysis.judge.history import History
-from iogauge.analysis.pages import history_chart
+from iogauge.analysis.pages import history_chart, history_table, report_tables
 from iogauge.analysis.pages.chart import themed_svg
 from iogauge.analysis.pages.words import over_time
 from iogauge.analysis.statistics import change_points
@@ -363,3 +364,25 @@ def test_the_jobs_of_one_session_are_one_night(tmp_path: Path) -> None:
     (one,) = history.find(connection, database.Where(), quantities=["write_bw"])
     assert one.values == pytest.approx([night + 3 for night in nights])
     assert one.changes == []
+
+
+def _asked(document: dict[str, Any], fsync: bool) -> None:
+    document["asked"]["fsync"] = fsync
+
+
+def test_runs_with_and_without_fsync_are_different_cases(tmp_path: Path) -> None:
+    """Neither is the other's history, nor its smaller process count."""
+    for day, (fsync, processes) in enumerate([(True, 2), (False, 4)] * 4):
+        values = {SLOWER: [50.0 if fsync else 90.0]}
+        one = made.session(tmp_path / f"s{day}", values, day=day, processes=processes)
+        one.edit_document(*SLOWER, partial(_asked, fsync=fsync))
+        ingest(one.report, tmp_path / "store")
+    db = database.connect(tmp_path / "store")
+    session = db.execute("SELECT max_by(session, started) FROM records").fetchall()[0][0]
+    assert report_tables.scaling(db, session).rows == []
+    db.execute("CREATE TABLE alike AS SELECT * REPLACE (2 AS processes) FROM records")
+    db.execute("CREATE OR REPLACE VIEW records AS FROM alike")
+    found = history.find(db, database.Where(), quantities=["write_bw"])
+    assert sorted(one.values for one in found) == [[50.0] * 4, [90.0] * 4]
+    (row, _) = history_table.rows(found, everything=True)
+    assert row["fsync"] in (True, False) and "fsync" in history_table.COLUMNS
