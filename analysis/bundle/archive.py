@@ -29,10 +29,13 @@ class BadBundleError(AnalysisError):
 
 def write(folder: Path, names: list[str], target: BinaryIO) -> None:
     """Pack the files `names` of `folder`, in this order. The same files give the same bytes."""
+    total = 0
     with tarfile.open(fileobj=target, mode="w|", format=tarfile.USTAR_FORMAT) as archive:
-        for name in names:
+        for number, name in enumerate(names, 1):
             entry = tarfile.TarInfo(name)
             entry.size = (folder / name).stat().st_size
+            total += entry.size
+            _check(folder, entry, number, total)
             with (folder / name).open("rb") as source:
                 archive.addfile(entry, source)
 
@@ -48,11 +51,8 @@ def extract(path: Path, folder: Path) -> list[str]:
                 total += entry.size
                 if entry.name in names:
                     raise BadBundleError(f"{path}: {entry.name} appears twice")
-                if len(names) >= MOST_FILES or total > MOST_BYTES:
-                    raise BadBundleError(
-                        f"{path}: more than {MOST_FILES} files or {MOST_BYTES} bytes"
-                    )
                 names[entry.name] = None
+                _check(path, entry, len(names), total)
                 _copy(path, source, entry, folder / entry.name)
             rest = source.read(tarfile.RECORDSIZE + 1)
             if len(rest) > tarfile.RECORDSIZE or rest.strip(b"\0"):
@@ -74,14 +74,20 @@ def _entry(path: Path, block: bytes) -> tarfile.TarInfo:
         entry = tarfile.TarInfo.frombuf(block, "ascii", "strict")
     except (tarfile.TarError, ValueError) as error:
         raise BadBundleError(f"{path}: not a tar file, or damaged: {error}") from None
-    shown = one_line(repr(entry.name), 80)
     if entry.type != tarfile.REGTYPE:
-        raise BadBundleError(f"{path}: {shown} is not a plain file")
+        raise BadBundleError(f"{path}: {one_line(repr(entry.name), 80)} is not a plain file")
+    return entry
+
+
+def _check(path: Path, entry: tarfile.TarInfo, number: int, total: int) -> None:
+    """What limits a bundle's files. `number` and `total`: of files and bytes up to this one."""
+    shown = one_line(repr(entry.name), 80)
     if not NAME.fullmatch(entry.name):
         raise BadBundleError(f"{path}: {shown} is not a valid file name in a bundle")
     if not 0 <= entry.size <= LARGEST:
-        raise BadBundleError(f"{path}: {shown} has {entry.size} bytes")
-    return entry
+        raise BadBundleError(f"{path}: {shown} has {entry.size} bytes; expected at most {LARGEST}")
+    if number > MOST_FILES or total > MOST_BYTES:
+        raise BadBundleError(f"{path}: more than {MOST_FILES} files or {MOST_BYTES} bytes")
 
 
 def _copy(path: Path, source: BinaryIO, entry: tarfile.TarInfo, target: Path) -> None:

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import re
 import tarfile
 import tempfile
 from pathlib import Path
@@ -67,3 +69,32 @@ def test_any_change_of_a_tar_file_is_read_or_refused(at: int, data: bytes) -> No
         with contextlib.suppress(archive.BadBundleError):
             archive.extract(place / "t.tar", place / "in")
         assert {path.name for path in place.iterdir()} == {"a", "b", "t.tar", "in"}
+
+
+LIMITS = {
+    "the largest file": ({"LARGEST": 700}, "'b' has 701 bytes; expected at most 700"),
+    "all bytes": ({"MOST_BYTES": 1400}, "more than 200000 files or 1400 bytes"),
+    "files": ({"MOST_FILES": 1}, "more than 1 files"),
+    "names": ({"NAME": re.compile("a")}, "'b' is not a valid file name"),
+    "none": ({"LARGEST": 701, "MOST_BYTES": 1401, "MOST_FILES": 2}, ""),
+}
+
+
+@pytest.mark.parametrize(("limits", "said"), LIMITS.values(), ids=LIMITS)
+def test_what_is_not_read_is_not_written(
+    limits: dict[str, Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, name in enumerate("ab"):
+        (tmp_path / name).write_text("x" * (700 + number))
+    with (tmp_path / "t.tar").open("wb") as file:
+        archive.write(tmp_path, ["a", "b"], file)
+    for name, value in limits.items():
+        monkeypatch.setattr(archive, name, value)
+    for act in (
+        lambda: archive.write(tmp_path, ["a", "b"], io.BytesIO()),
+        lambda: archive.extract(tmp_path / "t.tar", tmp_path / "in"),
+    ):
+        with (
+            pytest.raises(archive.BadBundleError, match=said) if said else contextlib.nullcontext()
+        ):
+            act()
