@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from iogauge.analysis.columns import columns
-from iogauge.analysis.errors import EXIT_OK, NothingFoundError
-from iogauge.analysis.judge import advice
+from iogauge.analysis.errors import EXIT_OK, NothingFoundError, UsageError
+from iogauge.analysis.judge import acceptance, advice
 from iogauge.analysis.session.model import BANDWIDTHS, RATES, SHORT
 from iogauge.analysis.session.peaks import too_short
 from iogauge.common import tables
@@ -37,6 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if not args.top:
+        raise UsageError("--top 0: expected 1 or more")
     db = options.connect(args)
     where = options.where(args, db)
     where = where.key("pattern", [args.pattern]).key("system", [args.system])
@@ -48,6 +50,10 @@ def run(args: argparse.Namespace) -> int:
     if not found:
         what = f"verified {args.direction}s of pattern {args.pattern} on {args.system}"
         raise NothingFoundError(f"the store has no {what}")
+    if args.write and len(found) > 1:
+        keys = "fs={} scale={} processes={} fsync={}"
+        which = "; ".join(keys.format(*map(acceptance.text, group)) for group in found)
+        raise UsageError(f"--write: expected one of these, selected by --where: {which}")
     rows: list[Row] = []
     lines = [""]
     for group in found.values():
@@ -57,8 +63,7 @@ def run(args: argparse.Namespace) -> int:
         lines += [f"  {advice.of_kind(one)}" for one in advice.by_kind(group, args.default)]
     formats.show(args, rows, [name.format(unit) for name in COLUMNS], note="\n".join(lines))
     if args.write:
-        best = max((row for row in rows if row["rank"] == 1), key=lambda row: row[unit])
-        for path in write_files(args.write, best):
+        for path in write_files(args.write, rows[0]):
             options.say_written(path)
     return EXIT_OK
 
@@ -75,8 +80,9 @@ def _in_words(row: Row, args: argparse.Namespace, unit: str) -> str:
         value = ratio(row["over_default"], row["verdict"])
         ends = f"{three(low)} to {three(high)}" if low else row["lacks"] or "no interval"
         gain = f", {value} times as fast as {args.default} on the same stack ({ends})"
+    synced = "" if row["fsync"] else ", no fsync"
     text = (
-        f"{row['fs']}, {row['scale']}, {row['processes']} processes: {row['call']} on "
+        f"{row['fs']}, {row['scale']}, {row['processes']} processes{synced}: {row['call']} on "
         f"{row['stack']}{variant}{hints}: {row[unit]:.0f} {SHORT[unit]}{interval}{gain}"
     )
     return "; ".join(filter(None, (text, too_short(row["shortest"]))))

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from iogauge.analysis.judge.advice import default_of, fastest, rank, settings
 from iogauge.analysis.judge.samples import Job, speedup
+from iogauge.analysis.store.ingest import ingest
 from iogauge.cli.advise import write_files
 from iogauge.common.text import three
 from tests import analysis_made as made
@@ -124,8 +125,6 @@ def test_files_of_the_fastest_one_with_hints(tmp_path: Path) -> None:
     session.edit_document(
         s3d("mpiio:collective"), "mpich", lambda d: d["asked"].update(hints=hints)
     )
-    from iogauge.analysis.store.ingest import ingest
-
     ingest(session.report, tmp_path / "store")
     folder = tmp_path / "hints"
     done = run_analysis("advise", "--pattern", "s3d", "--system", "local", "--write", folder,
@@ -252,3 +251,35 @@ def _faster(row: dict[str, object], other: dict[str, object]) -> bool:
     above = min(one.values()) > max(base.values())
     by_chance = 1 / math.comb(len(one) + len(base), len(one))
     return bool(speedup(base, one).verdict == "faster" or (above and by_chance <= 0.05))
+
+
+def _not_synced(document: dict[str, Any]) -> None:
+    document["asked"]["fsync"] = False
+
+
+def test_groups_are_told_apart_and_one_is_written(tmp_path: Path) -> None:
+    """Of two file systems, and of runs with and without fsync, whose speeds are no rivals."""
+    disk = (s3d("mpiio:collective", "disk"), "openmpi")
+    sessions = [{(s3d("posix"), "openmpi"): [9.0], disk: [3.0]}, {disk: [7.0]}]
+    for day, values in enumerate(sessions):
+        one = made.session(tmp_path / f"s{day}", values, day=day)
+        if day:
+            one.edit_document(*disk, _not_synced)
+        ingest(one.report, tmp_path / "store")
+    words = ("advise", "--pattern", "s3d", "--system", "local", "--store", tmp_path / "store")
+    told = run_analysis(*words).stdout
+    assert "disk, smoke, 2 processes: mpiio" in told
+    assert "disk, smoke, 2 processes, no fsync: mpiio" in told
+    for where in ([], ["fs=disk"], ["fs=disk", "fsync=false"], ["fs=ram"]):
+        folder = tmp_path / "-".join(["of", *where])
+        done = run_analysis(*words, "--write", folder, *(f"--where={word}" for word in where))
+        one_group = where not in ([], ["fs=disk"])
+        assert (done.returncode, folder.exists()) == ((0, True) if one_group else (2, False))
+        if not one_group:
+            assert "--write: expected one of these, selected by --where: fs=disk" in done.stderr
+            assert "; fs=disk scale=smoke processes=2 fsync=true" in done.stderr
+
+
+def test_no_rows_are_refused() -> None:
+    done = run_analysis("advise", "--pattern", "s3d", "--system", "local", "--top", "0")
+    assert (done.returncode, done.stderr) == (2, "iogauge: --top 0: expected 1 or more\n")
