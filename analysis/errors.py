@@ -20,10 +20,6 @@ class AnalysisError(Exception):
     exit_code = EXIT_DATA
 
 
-class MissingReportError(AnalysisError):
-    """There is no report."""
-
-
 class MalformedReportError(AnalysisError):
     """The report is not JSON, is truncated, or lacks a required key."""
 
@@ -40,18 +36,12 @@ class StoppedRunError(AnalysisError):
     """The run stopped; the message is the reason it gave."""
 
 
-class OutputError(AnalysisError):
-    """A page or a picture cannot be written to the requested place."""
-
-    exit_code = EXIT_USAGE
-
-
 class StoreError(AnalysisError):
     """The store is missing, of an unknown version, or cannot be written."""
 
 
 class NothingFoundError(AnalysisError):
-    """No run matches."""
+    """There is no report, or no run matches."""
 
 
 class ReferenceFileError(AnalysisError):

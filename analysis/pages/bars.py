@@ -16,7 +16,7 @@ from markupsafe import escape
 from iogauge.common.files import write_whole
 from iogauge.common.text import counted, one_line
 
-from ..errors import OutputError
+from ..errors import UsageError
 from ..judge.share_of_peak import why_above
 from ..session.model import DIRECTIONS, Direction
 from ..session.rows import Row, Table
@@ -186,7 +186,7 @@ def to_png(table: Table) -> bytes | None:
 def write(table: Table, path: Path) -> Path:
     png = to_png(table)
     if png is None:
-        raise OutputError(f"{path}: expected numbers to draw, the session measured none")
+        raise UsageError(f"{path}: expected numbers to draw, the session measured none")
     write_whole(path, png)
     return path
 

@@ -11,7 +11,7 @@ import vl_convert
 
 from iogauge.common.files import write_whole
 
-from ..errors import OutputError
+from ..errors import UsageError
 from ..judge.history import LOW, History
 from .chart import SAYS, WIDTH, Panels, panel_title, themed_svg
 from .colours import BAD, INK, MUTED, PALETTE
@@ -25,14 +25,14 @@ POINTS = 250  # of a panel
 
 
 def write(path: Path, found: Sequence[History]) -> None:
-    """Write a PNG, or an SVG if the name ends so. Raises OutputError."""
+    """Write a PNG, or an SVG if the name ends so. Raises UsageError."""
     plot = panels(found).picture()
     if path.suffix == ".svg":
         write_whole(path, themed_svg(plot))
     elif path.suffix == ".png":
         write_whole(path, bytes(vl_convert.vegalite_to_png(plot, scale=PNG_SCALE)))
     else:
-        raise OutputError(f"{path}: expected a name that ends in .png or .svg")
+        raise UsageError(f"{path}: expected a name that ends in .png or .svg")
 
 
 def panels(found: Sequence[History]) -> Panels:

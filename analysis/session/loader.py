@@ -18,7 +18,7 @@ from iogauge.common.text import plain, plain_all
 from ..errors import (
     AnalysisError,
     MalformedReportError,
-    MissingReportError,
+    NothingFoundError,
     StoppedRunError,
     UnknownSchemaError,
     reraised,
@@ -52,15 +52,15 @@ def last_report(output: Path) -> Path:
     for path in _reports(output):
         if measured(read_report(path)):
             return path
-    raise MissingReportError(f"{output / REPORTS}: {NO_REPORT}")
+    raise NothingFoundError(f"{output / REPORTS}: {NO_REPORT}")
 
 
 def all_reports(output: Path, missing_ok: bool = False) -> list[Path]:
-    """The reports below `output`, oldest first, dry runs included. Raises MissingReportError if
+    """The reports below `output`, oldest first, dry runs included. Raises NothingFoundError if
     there is none, unless `missing_ok`."""
     found = _reports(output)
     if not found and not missing_ok:
-        raise MissingReportError(f"{output / REPORTS}: {NO_REPORT}")
+        raise NothingFoundError(f"{output / REPORTS}: {NO_REPORT}")
     return found[::-1]
 
 
@@ -129,7 +129,7 @@ def _time(report: Path, seconds: float) -> datetime:
 def read_report(path: Path) -> dict[str, Any]:
     """ReFrame's report `path`, its form checked. Raises an AnalysisError."""
     if not path.exists():
-        raise MissingReportError(f"{path}: expected ReFrame's report, found no file")
+        raise NothingFoundError(f"{path}: expected ReFrame's report, found no file")
     with reraised(json_file.Unreadable, MalformedReportError, f"{path}: "):
         return _checked(path, json_file.read(path, "report of ReFrame"))
 

@@ -19,6 +19,7 @@ from iogauge.common.text import one_line
 from . import formats
 
 COLUMNS = ("what", "state", "found")
+add_arguments = formats.add_format
 OK, MISSING, NOTE = "ok", "missing", "-"
 # How to get an MPI and what is built with it.
 MPI = "make setup" if paths.is_checkout() else "load its module, or install it"
@@ -32,10 +33,6 @@ class Line:
     state: str
     found: str
     stops: bool = False
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    formats.add_format(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ from datetime import date, datetime, timezone
 from pathlib import Path
 
 from iogauge.analysis.columns import columns
-from iogauge.analysis.errors import EXIT_OK, NothingFoundError, OutputError
+from iogauge.analysis.errors import EXIT_OK, NothingFoundError, UsageError
 from iogauge.analysis.judge import learned, references
 from iogauge.common.files import write_whole
 from iogauge.common.text import notice
@@ -41,7 +41,7 @@ def _fraction(text: str) -> float:
 def run(args: argparse.Namespace) -> int:
     path = references.site_file(args.system, args.references)
     if path.exists() and not args.replace and not formats.for_programs(args):
-        raise OutputError(f"{path}: exists; --replace overwrites it")
+        raise UsageError(f"{path}: exists; --replace overwrites it")
     db = options.connect(args)
     where = options.where(args, db).key("system", [args.system])
     today = datetime.now(timezone.utc).date()

@@ -11,7 +11,7 @@ from typing import Any
 
 from reframe.core.exceptions import ReframeError
 
-from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, OutputError, UsageError
+from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, UsageError
 from iogauge.analysis.judge import references
 from iogauge.common.files import write_whole
 from iogauge.common.paths import ROOT, is_checkout
@@ -24,6 +24,7 @@ from iogauge.measure.new_site.machine import Machine
 from . import formats, options
 
 COLUMNS = ("site", "systems", "stacks", "references")
+add_list = formats.add_format
 
 
 def add_new(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +41,7 @@ def run_new(args: argparse.Namespace) -> int:
     own = ROOT / "site_configs" if is_checkout() else Path()
     path = args.output or own / f"{args.name}.py"
     if path.is_file():
-        raise OutputError(f"{path} exists already; name another with --output")
+        raise UsageError(f"{path} exists already; name another with --output")
     batch = schedulers.find(machine := Machine())
     write_whole(path, site_file(args.name, machine, batch, path))
     for line in batch.remarks:
@@ -76,10 +77,6 @@ def run_check(args: argparse.Namespace) -> int:
     if left := path.read_text().count("# CHECK"):
         print(f"{left} lines are still marked CHECK: correct them, and remove the word")
     return EXIT_OK
-
-
-def add_list(parser: argparse.ArgumentParser) -> None:
-    formats.add_format(parser)
 
 
 def run_list(args: argparse.Namespace) -> int:

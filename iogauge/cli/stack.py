@@ -19,10 +19,7 @@ from reframe_tests.machine import spack
 from . import formats, options
 
 COLUMNS = ("stack", "installed", "libraries", "lacks")
-
-
-def add_list(parser: argparse.ArgumentParser) -> None:
-    formats.add_format(parser)
+add_list = formats.add_format
 
 
 def run_list(args: argparse.Namespace) -> int:

@@ -21,6 +21,7 @@ from . import formats, options
 Row = dict[str, Any]
 notice = notices("iogauge")
 RECOVERED = ("session", "cases", "unfinished", "report")
+add_path = options.add_store
 # What ends a job; a job of this machine ends with the session.
 CANCEL = {
     "slurm.j2": "scancel",
@@ -30,10 +31,6 @@ CANCEL = {
     "cobalt.j2": "qdel",
     "loadleveler.j2": "llcancel",
 }
-
-
-def add_path(parser: argparse.ArgumentParser) -> None:
-    options.add_store(parser)
 
 
 def run_path(args: argparse.Namespace) -> int:
@@ -68,9 +65,8 @@ def run_add(args: argparse.Namespace) -> int:
             problems += 1
             say_not_stored(error)
     if not done and not problems:
-        raise errors.MissingReportError(
-            f"{args.output}: expected reports of sessions, found dry runs"
-        )
+        why = "expected reports of sessions, found dry runs"
+        raise errors.NothingFoundError(f"{args.output}: {why}")
     if done:
         database.compact(place)
         if not args.quiet:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from iogauge.analysis.errors import (
     AnalysisError,
     MalformedReportError,
-    MissingReportError,
+    NothingFoundError,
     UnknownSchemaError,
 )
 from iogauge.analysis.session.loader import last_report, load_session
@@ -277,9 +277,9 @@ def test_a_document_of_another_session_is_not_believed(recorded: Recorded) -> No
 
 
 def test_missing_report(tmp_path: Path) -> None:
-    with pytest.raises(MissingReportError, match=r"none\.json: expected ReFrame's report"):
+    with pytest.raises(NothingFoundError, match=r"none\.json: expected ReFrame's report"):
         load_session(tmp_path / "none.json")
-    with pytest.raises(MissingReportError, match="expected the report of a session, found none"):
+    with pytest.raises(NothingFoundError, match="expected the report of a session, found none"):
         last_report(tmp_path)
 
 
