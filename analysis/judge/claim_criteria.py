@@ -16,7 +16,8 @@ from ..store.database import Where
 from ..store.queries import query
 from . import references
 from .compare_runs import pairs
-from .overall import speedup
+from .overall import speeds
+from .samples import speedup
 from .selection import Group, case_columns, groups, keys_condition, with_stack
 
 Test = Mapping[str, Any]
@@ -188,7 +189,7 @@ def judge_ratio(runs: Runs, test: Test, needs: Mapping[str, Any]) -> Found:
         return [], [absent]
     findings = []
     for a, b in _sides(runs.db, _chosen(runs.where, test, needs), test):
-        found = speedup(a, b)
+        found = speedup(speeds(a), speeds(b))
         if found.low is not None and found.high is not None:
             what = f"{_name(test['b'])} over {_name(test['a'])}, {test['quantity']}:"
             ends = (found.value, found.low, found.high)

@@ -156,6 +156,7 @@ def _against_reference(row: Row, expected: references.Expected, allowed: float |
     }
     if allowed is not None:
         row["fails"] = verdict == "slower" and row["ratio"] <= 1 - allowed
+        row["gate"] = "slower" if row["fails"] else "not slower"
     return row
 
 

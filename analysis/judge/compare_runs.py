@@ -7,23 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..columns import columns
-from ..errors import NothingFoundError
+from ..errors import NothingFoundError, UsageError
 from ..session.model import RATES, USUAL
+from ..session.model import speeds as speeds_of
 from ..statistics import gate, interval
 from ..store import database as store
 from ..store.database import Where
-from . import overall, samples
+from . import overall, samples, selection
 from .overall import speeds
-from .selection import (
-    CASE,
-    Group,
-    case_columns,
-    condition,
-    failed_cases,
-    groups,
-    known,
-    with_stack,
-)
+from .selection import CASE, Group, known
 
 COLUMNS = columns("compare")
 FOLDED = ("no difference", "undecided", "not slower", "not decided yet")  # shown where asked for
@@ -66,10 +58,17 @@ def compare(
 ) -> Compared:
     """The cases that A and B have. `each` wraps them, to show progress. With `allowed`, `gate` is
     the gate's decision and `fails` whether it breaks the gate; cases that only A has are rows."""
-    sides = [condition(db, question.by, word) for word in (question.a, question.b)]
+    sides = [selection.condition(db, question.by, word) for word in (question.a, question.b)]
     with_mode = question.by == "method" and ":" in question.a + question.b
-    columns = case_columns(with_stack(db, where, sides, [question.by]), with_mode)
-    found = groups(db, where, question.quantities, sides, columns)
+    of_a, of_b = sides
+    of_both = where.also(of_a[0], *of_a[1]).also(of_b[0], *of_b[1])
+    sql = f"SELECT 1 FROM records WHERE {of_both.sql} LIMIT 1"
+    if db.execute(sql, of_both.values).fetchone():
+        words = f"{question.a!r} and {question.b!r} (--by {question.by})"
+        raise UsageError(f"{words}: expected two sides without a common run")
+    by = selection.with_stack(db, where, sides, [question.by])
+    columns = selection.case_columns(by, with_mode)
+    found = selection.groups(db, where, question.quantities, sides, columns)
     if question.quantities is USUAL:
         rates = RATES.values()
         many = {group.case[PATTERN] for group in found if group.quantity in rates}
@@ -87,9 +86,8 @@ def compare(
         return Compared(rows, answers)
     of = overall.evidence(both)
     decisions = gate.decide(of, question.allowed, method=question.method)
-    sql, values = sides[1]
-    chosen = where.also(sql, *values).also("NOT is_peak")
-    failed = failed_cases(db, chosen, known(columns))
+    chosen = where.also(of_b[0], *of_b[1]).also("NOT is_peak")
+    failed = selection.failed_cases(db, chosen, known(columns))
     for line, decision, (a, _) in zip(rows, decisions, both, strict=True):
         if why := failed.get(known(a.case)):
             decision = gate.Decision("failed", why)
@@ -162,7 +160,7 @@ def row(a: Group, b: Group) -> Row:
     """One row of the table. `b` is a median, `a` differs from it by `ratio`."""
     of_a, of_b = speeds(a), speeds(b)
     found, middle = samples.speedup(of_a, of_b), samples.middle(of_a, of_b)
-    sides = [1 / one if a.unit == "s" else one for one in (middle / found.value, middle)]
+    sides = speeds_of(a.quantity, (middle / found.value, middle))  # inverted again
     return {
         **dict(zip(CASE, a.case, strict=True)),
         "quantity": a.quantity,

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..session.model import RATES, USUAL
+from ..session.model import RATES, USUAL, better, speeds
 from ..statistics import change_points, interval
 from ..store import database as store
 from ..store.baselines import Baseline
@@ -110,9 +110,7 @@ class History:
 
     @functools.cached_property
     def speeds(self) -> list[float]:
-        """The values; for times, their inverses."""
-        values = self.values
-        return [1 / value for value in values] if self.case["unit"] == "s" else values
+        return speeds(self.case["quantity"], self.values)
 
     @property
     def since(self) -> datetime | None:
@@ -131,7 +129,7 @@ class History:
             return 1.0
         before = next(level for _, end, level in self.levels if end == self.regressed[0].index)
         now = self.levels[-1][2]
-        return before / now if self.case["unit"] == "s" else now / before
+        return before / now if better(self.case["quantity"]) < 0 else now / before
 
 
 def find(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from iogauge.common.text import counted, ratio, three
 
 from ..session.model import USUAL
+from ..session.model import speeds as as_speeds
 from ..statistics import gate
 from ..statistics.interval import LEVEL, PAIRS, Interval
 from . import samples
@@ -31,13 +32,8 @@ class Sides:
 
 
 def speeds(group: Group) -> dict[samples.Job, float]:
-    """A speed for each job; for a time, its inverse."""
-    jobs = group.jobs
-    return {job: 1 / value for job, value in jobs.items()} if group.unit == "s" else jobs
-
-
-def speedup(a: Group, b: Group) -> Interval:
-    return samples.speedup(speeds(a), speeds(b))
+    """A speed for each job."""
+    return dict(zip(group.jobs, as_speeds(group.quantity, group.jobs.values()), strict=True))
 
 
 def evidence(both: Sequence[Pair]) -> list[gate.Evidence]:
@@ -149,6 +145,6 @@ def _what_is_in_it(both: Sequence[Pair], whole: Sequence[gate.Evidence], sides: 
     if not any(case.pairs for case in whole):
         why = f"{sides.a} and {sides.b} did not run side by side: a session is one sample"
         return [f"  {why}{f'; pairs: {sides.more}' if sides.more else ''}"]
-    if samples.drawn(speeds(group) for pair in both for group in pair):
+    if all(job.drawn for pair in both for group in pair for job in group.jobs):
         return []
     return ["  A and B did not run in random order: what the second job gains is included"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..statistics import interval
@@ -83,7 +83,3 @@ def evidence(a: Speeds, b: Speeds) -> Evidence:
     if together := chosen(a, b):
         return Evidence(value, {key: math.log(y / x) for key, (x, y) in together.items()})
     return Evidence(value, {}, by_session(a), by_session(b))
-
-
-def drawn(sides: Iterable[Speeds]) -> bool:
-    return all(job.drawn for side in sides for job in side)

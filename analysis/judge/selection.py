@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # The columns that define a case. In a comparison both sides agree in all of them, except for what
 # it compares by.
 CASE = columns("case")
+SHOWN = 5  # sessions named in a message
 
 
 @dataclass(frozen=True)
@@ -39,17 +40,21 @@ class Group:
 
 
 def session_condition(db: duckdb.DuckDBPyConnection, word: str) -> tuple[str, list[Any]]:
-    """`last`, `last~1` (the one before), or the first letters of a session's name. Includes the
-    session's time, so that a query reads only that month's files."""
+    """`last`, `last~1` (the one before), or the first letters of one session's name; without any,
+    all sessions. Includes the time, so that a query reads only that month's files."""
     db.execute(
         "CREATE TEMP TABLE IF NOT EXISTS known AS SELECT DISTINCT session, started FROM records"
     )
     match = re.fullmatch(r"last(?:~(\d+))?", word)
+    if not word:
+        return "true", []
     if not match:
-        first, last = db.execute(
-            "SELECT min(started), max(started) FROM known WHERE starts_with(session, ?)", [word]
-        ).fetchall()[0]
-        return "starts_with(session, ?) AND started BETWEEN ? AND ?", [word, first, last]
+        sql = "FROM known WHERE starts_with(session, ?) ORDER BY session <> ?, session"
+        fits = db.execute(sql, [word, word]).fetchall()
+        if len(fits) > 1 and fits[0][0] != word:
+            names = ", ".join(session for session, _ in fits[:SHOWN])
+            raise UsageError(f"{word}: expected one session, found {len(fits)}: {names}")
+        return ("session = ? AND started = ?", list(fits[0])) if fits else ("false", [])
     known = db.execute("SELECT session, started FROM known ORDER BY started DESC, session")
     left = int(match[1] or 0)
     for session, started in known.fetchall():
@@ -145,7 +150,7 @@ def groups(
     chosen = f"""
         WITH chosen AS (
             SELECT CASE {" ".join(tests)} END AS side, {case}, quantity, unit, value,
-                session, run, repeat_no, processes AS n, cores, fs_type, caches, document,
+                session, run, repeat_no, processes AS n, cores, fs_type, document,
                 started, order_seed
             FROM records WHERE {where.sql} AND quantity IN ({marks}) AND NOT is_peak
         )"""
@@ -156,9 +161,8 @@ def groups(
         f"""{chosen}
         SELECT hash({key}) AS id, {key}, any_value(unit) AS unit, any_value(n) AS processes,
             any_value(cores) AS cores, any_value(fs_type) AS fs_type,
-            any_value(caches) AS caches, min_by(document, (started, run)) AS document,
-            min(started) AS started, median(value) AS middle
-        FROM chosen WHERE side IS NOT NULL GROUP BY {key} ORDER BY started""",
+            min_by(document, (started, run)) AS document, median(value) AS middle
+        FROM chosen WHERE side IS NOT NULL GROUP BY {key} ORDER BY min(started)""",
         values,
     )
     made = {
@@ -169,7 +173,7 @@ def groups(
             row["unit"],
             {},
             row["middle"],
-            {name: row[name] for name in _ABOUT},
+            row,
         )
         for row in found
     }
@@ -191,9 +195,6 @@ def groups(
         of_jobs = ((Job(*of), middle) for *of, middle in zip(*cells, strict=True))
         made[one].jobs.update((known.setdefault(job, job), middle) for job, middle in of_jobs)
     return list(made.values())
-
-
-_ABOUT = ("processes", "cores", "fs_type", "caches", "document", "started")
 
 
 def with_stack(

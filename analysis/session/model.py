@@ -2,10 +2,13 @@
 """The typed rows that everything after the loader uses: nothing here knows ReFrame or documents."""
 
 import functools
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
+
+from ..errors import UsageError
 
 Direction = Literal["write", "read"]
 Ceiling = Literal["fpp", "shared"]
@@ -23,19 +26,41 @@ RATES: dict[Direction, str] = {"write": "series_create_rate", "read": "series_op
 PEAK_RATES = ("series_create_rate", "series_stat_rate", "series_remove_rate")
 USUAL = (*BANDWIDTHS.values(), *RATES.values())  # unless a user names others
 SHORT = {"mib_s": "MiB/s", "files_s": "files/s"}  # units in the names of columns
-_UNITS = {
-    "MiB/s": {"bw", "ceiling"},
-    "1/s": {"ceilings"},  # of small accesses, and of small files
-    "files/s": {"rate"},
-    "s": {"phase", "stretch", "seconds", "busy", "blocked", *LATENCY},
-    "bytes": {"bytes", "payload", "overhead", "peak", "limit"},
-}
+# The unit of a quantity by a word of its name, and whether more (1) or less (-1) of it is better.
+_QUANTITIES = (
+    ("MiB/s", 1, {"bw", "ceiling"}),
+    ("1/s", 1, {"ceilings"}),  # of small accesses, and of small files
+    ("files/s", 1, {"rate"}),
+    ("s", -1, {"phase", "stretch", "seconds", "busy", "blocked", *LATENCY}),
+    ("bytes", 0, {"payload", "limit"}),
+    ("bytes", -1, {"bytes", "overhead", "peak"}),
+    ("1", 1, {"speedup"}),
+    ("1", -1, {"amplification", "calls"}),
+)
 
 
 @functools.cache
-def unit_of(quantity: str) -> str:
+def _about(quantity: str) -> tuple[str, int]:
     words = set(quantity.split("_"))
-    return next((unit for unit, of in _UNITS.items() if words & of), "1")
+    return next(((unit, sign) for unit, sign, of in _QUANTITIES if words & of), ("1", 0))
+
+
+def unit_of(quantity: str) -> str:
+    return _about(quantity)[0]
+
+
+def better(quantity: str) -> int:
+    return _about(quantity)[1]
+
+
+def speeds(quantity: str, values: Iterable[float]) -> list[float]:
+    """The values as speeds: inverted where less is better."""
+    found = list(values)
+    if not better(quantity):
+        raise UsageError(f"{quantity}: neither more nor less of it is better: no verdict on it")
+    if min(found, default=1) <= 0:
+        raise UsageError(f"{quantity}: a run has {min(found):g}; expected values above 0")
+    return found if better(quantity) > 0 else [1 / value for value in found]
 
 
 @dataclass(frozen=True)

@@ -103,23 +103,18 @@ def decide(cases: Sequence[Samples], level: float) -> list[Decision]:
 
 def effective_numbers(cases: Sequence[Samples]) -> list[tuple[int, ...]]:
     """Of the jobs on each side of each case; jobs of a session have their correlation in common."""
-    sides = [[np.log(v) for v in ((c.values, c.base) if c.base else (c.values,))] for c in cases]
+    with np.errstate(divide="ignore", invalid="ignore"):  # of what may be zero
+        sides = [[np.log(of) for of in (c.values, c.base)[: 1 + bool(c.base)]] for c in cases]
     alone = [side for c, of in zip(cases, sides, strict=True) if not c.in_turn for side in of]
     drawn = iter(shared_correlations(alone))
-    return [
-        tuple(
-            int(
-                _ROUNDING
-                + (
-                    worth_of(side, in_turn=True)
-                    if case.in_turn
-                    else effective(len(side), next(drawn))
-                )
-            )
-            for side in of
-        )
-        for case, of in zip(cases, sides, strict=True)
-    ]
+    found = []
+    for case, of in zip(cases, sides, strict=True):
+        if case.in_turn:
+            worths = [worth_of(side, in_turn=True) for side in of]
+        else:
+            worths = [effective(len(side), next(drawn)) for side in of]
+        found.append(tuple(int(worth + _ROUNDING) for worth in worths))
+    return found
 
 
 def _undecided(case: Samples, worths: Sequence[int], cases: int, rate: float) -> Decision:

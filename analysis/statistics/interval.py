@@ -174,9 +174,11 @@ def correlation(values: Floats) -> float:
     """At lag 1, corrected for its bias in short series (Kendall, Biometrika 41, 1954: too low by
     (1 + 3 r) / n); 0 for fewer than six samples, or where they do not differ."""
     n = len(values)
+    if n < PAIRS or not np.isfinite(values).all():  # logarithms of zeros
+        return 0.0
     rest = values - values.mean()
     square = float(rest @ rest)
-    if n < PAIRS or square <= (_ROUNDING * float(np.abs(values).max())) ** 2 * n:
+    if square <= (_ROUNDING * float(np.abs(values).max())) ** 2 * n:
         return 0.0
     return (n * float(rest[1:] @ rest[:-1]) / square + 1) / (n - 3)
 

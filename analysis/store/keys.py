@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from iogauge.common.text import nearest
+from iogauge.common.text import unknown
 
 from ..errors import UsageError
 from . import words
@@ -30,16 +30,18 @@ def check(
     more: Sequence[str] = (),
 ) -> None:
     """Raises UsageError for a key that no run can have; `more`: further keys of `option`."""
-    fixed = [*more, *SCHEMA, *words.CONDITIONS, *words.libraries()]
-    unknown = [key for key in keys if key not in fixed]
-    if not unknown:
-        return
-    own = parameters(db)
-    for key in unknown:
+    fixed = dict.fromkeys([*more, *SCHEMA, *words.CONDITIONS, *words.libraries()])
+    others = [key for key in keys if key not in fixed]
+    own = parameters(db) if others else []
+    for key in others:
         if key not in own:
-            near = nearest(key, [*fixed, *own])
-            meant = f" (did you mean {near}?)" if near else ""
-            raise UsageError(
-                f"{option} {key}: no such key{meant}; known are {', '.join(dict.fromkeys(fixed))}, "
-                f"and of parameters of tests {', '.join(own) or 'none'}"
-            )
+            raise UsageError(f"{option} {unknown(key, [*fixed, *own])}")
+
+
+def check_quantities(db: duckdb.DuckDBPyConnection, asked: Iterable[str]) -> None:
+    """Raises UsageError for a quantity that no run has."""
+    sql = "SELECT DISTINCT quantity FROM records WHERE quantity <> '' ORDER BY quantity"
+    known = [name for (name,) in db.execute(sql).fetchall()]
+    for name in asked:
+        if name not in known:
+            raise UsageError(f"--quantity {unknown(name, known)}")

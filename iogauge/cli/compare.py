@@ -9,7 +9,7 @@ import re
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from iogauge.analysis.errors import EXIT_DATA, EXIT_NOT_VERIFIED, EXIT_OK, UsageError
@@ -62,13 +62,14 @@ def run(args: argparse.Namespace) -> int:
         compare_runs,
     )
 
-    if args.fail_slower is not None and args.b == "published":
-        raise UsageError("--fail-slower: published numbers give no verdict")
+    if args.fail_slower is not None and args.b in ("peak", "published"):
+        raise UsageError(f"--fail-slower: {args.b} gives no verdict; expected runs or reference")
     if args.html and args.b in SPECIAL:
         raise UsageError(f"--html: a page compares runs with runs; {args.b}: see the report's page")
     db = options.connect(args)
     where = options.where(args, db).also("verdict <> 'nothing moved'")
     keys.check(db, "--by", [args.by], COMPARABLE)
+    keys.check_quantities(db, args.quantity or ())
     words = [args.a] if args.b in SPECIAL else [args.a, args.b]
     for session in interrupted(db, where, args.by, words):
         notice(f"session {session} was interrupted: cases are missing in it")
@@ -134,12 +135,14 @@ def _show(args: argparse.Namespace, found: compare_runs.Compared) -> list[Row]:
 
 def _gate(args: argparse.Namespace, rows: Sequence[Row], slower: str) -> tuple[int, str]:
     """The exit status and its grounds. `slower`: whether all cases together are slower."""
+    from iogauge.analysis.judge import compare_runs
+
+    outcomes = compare_runs.by_outcome(rows)
     if slower or any(line["fails"] for line in rows):
         code = EXIT_NOT_VERIFIED
     else:
-        undecided = any(_outcome(row) == "undecided" for row in rows)
-        code = EXIT_DATA if undecided and not args.allow_undecided else EXIT_OK
-    return code, _in_words(rows, code, slower)
+        code = EXIT_DATA if "undecided" in outcomes and not args.allow_undecided else EXIT_OK
+    return code, _in_words(outcomes, code, slower)
 
 
 def _write_page(args: argparse.Namespace, rows: Sequence[Row], texts: dict[str, str]) -> None:
@@ -156,27 +159,17 @@ def _write_page(args: argparse.Namespace, rows: Sequence[Row], texts: dict[str, 
     options.say_written(args.html)
 
 
-def _outcome(row: Row) -> str:
-    """Comparisons with a peak or a reference have only a verdict."""
-    if "gate" in row:
-        return str(row["gate"]).partition(":")[0]
-    if row["fails"]:
-        return "slower"
-    return "undecided" if row["verdict"] == "not decided yet" else "not slower"
-
-
-def _in_words(rows: Sequence[Row], code: int, slower: str) -> str:
-    counts = Counter(_outcome(row) for row in rows)
-    text = ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
+def _in_words(outcomes: Mapping[str, Sequence[Row]], code: int, slower: str) -> str:
+    text = ", ".join(f"{len(of)} {outcome}" for outcome, of in outcomes.items())
     text = f"{slower}; {text}" if slower else text
     word = {EXIT_OK: "passed", EXIT_NOT_VERIFIED: "broken", EXIT_DATA: "not decided"}[code]
     lines = [f"gate {word}: {text}"]
     for outcome in ("failed", "missing", "slower", "undecided"):
-        of = [row for row in rows if _outcome(row) == outcome]
+        of = outcomes.get(outcome, ())
         for row in of[:NAMED]:
             names = ("test", "pattern", "scale", "method", "mode", "stack", "fs", "quantity")
             case = " ".join(str(row[name]) for name in names if row.get(name))
-            lines.append(f"  {case}: {row.get('gate', outcome)}")
+            lines.append(f"  {case}: {row['gate']}")
         if len(of) > NAMED:
             lines.append(f"  ... and {len(of) - NAMED} more {outcome}")
     return "\n".join(lines)

@@ -5,7 +5,7 @@ import argparse
 
 from iogauge.analysis.errors import EXIT_NOT_VERIFIED, EXIT_OK, NothingFoundError
 from iogauge.analysis.session.model import USUAL
-from iogauge.analysis.store import baselines
+from iogauge.analysis.store import baselines, keys
 from iogauge.analysis.store import database as store
 from iogauge.common.text import notice
 
@@ -31,6 +31,7 @@ def run(args: argparse.Namespace) -> int:
 
     db = options.connect(args)
     where = options.where(args, db)
+    keys.check_quantities(db, args.quantity or ())
     given = baselines.load(options.store_of(args))
     quantities = args.quantity or USUAL
     found = history.find(db, where, given, quantities, args.smallest)

@@ -73,13 +73,13 @@ def on_a_terminal(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("compare", "last~1", "last", "--where", "stak=mpich"), "--where stak: no such key (did "
-         "you mean stack?); known are session, started"),
-        (("compare", "a", "b", "--by", "hint-set"), "--by hint-set: no such key (did you mean "
-         "hint_set?); known are session, stack, method"),
-        (("expect", "learn", "local", "--where", "layot=x"), "(did you mean layout?)"),
-        (("claims", "--where", "qqqq=x"), "parameters of tests contents, "),
-        (("history", "--where", "hdf=1.10"), "(did you mean hdf5?)"),
+        (("compare", "last~1", "last", "--where", "stak=mpich"), "--where 'stak' is unknown; did "
+         "you mean 'stack'?"),
+        (("compare", "a", "b", "--by", "hint-set"), "--by 'hint-set' is unknown; did you "
+         "mean 'hint_set'?"),
+        (("expect", "learn", "local", "--where", "layot=x"), "did you mean 'layout'?"),
+        (("claims", "--where", "qqqq=x"), "use one of session, started, "),
+        (("history", "--where", "hdf=1.10"), "did you mean 'hdf5'?"),
     ],
 )  # fmt: skip
 def test_an_unknown_key_is_named_with_the_known_ones(

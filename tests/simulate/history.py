@@ -54,7 +54,7 @@ def found(size: float, before: int, after: int, histories: int, seed: int = 1) -
 
 def judged(values: list[float]) -> History:
     at = [FIRST + timedelta(days=day) for day in range(len(values))]
-    one = History({"unit": "MiB/s"}, at, values)
+    one = History({"quantity": "write_bw"}, at, values)
     judge(one, change_points.SMALLEST)
     return one
 

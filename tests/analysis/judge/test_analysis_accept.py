@@ -90,6 +90,24 @@ def test_a_bound_is_met_or_not(
         assert "12 jobs, some on each side of the bound" in rows[0]["why"]
 
 
+@pytest.mark.parametrize(("value", "verdict"), [(0.0, "met"), (0.5, "not decided yet")])
+def test_zeros_are_numbers(tmp_path: Path, value: float, verdict: str) -> None:
+    """A phase that takes no time, in all jobs or in half of them."""
+    made = analysis_made.session(tmp_path / "s", {CASE: JOBS})
+
+    def change(document: dict[str, Any]) -> None:
+        for number, sample in enumerate(document["samples"]):
+            sample["write"]["phases"]["flush"] = dict.fromkeys(
+                ("min", "mean", "max"), number % 2 * value
+            )
+
+    made.edit_document(*CASE, change)
+    ingest(analysis_made.split(made).report, tmp_path / "store")
+    entry = "where: {stack: mpich}, quantity: write_phase_flush, at_most: 0.1"
+    _, (row,), said = accepted(written(tmp_path, entry), tmp_path / "store")
+    assert (row["verdict"], said.count("\n")) == (verdict, 1)
+
+
 def test_many_cases_ask_for_more_jobs(store: Path, tmp_path: Path) -> None:
     """12 jobs decide one case; of 200 each takes log2(200 / 0.025) = 13, and the row says so."""
     entry = "where: {{stack: mpich}}, quantity: write_bw, at_least: {}"
@@ -183,7 +201,7 @@ def test_a_mistake_is_named_with_its_line(tmp_path: Path, case: str, said: str) 
 def test_a_key_of_no_run_is_named(store: Path, tmp_path: Path) -> None:
     file = written(tmp_path, "where: {stak: a}, quantity: write_bw, at_least: 1")
     code, _, said = accepted(file, store)
-    assert code == 2 and "did you mean stack?" in said
+    assert code == 2 and "did you mean 'stack'?" in said
 
 
 @given(st.integers(12, 40), st.integers(0, 40))

@@ -9,6 +9,7 @@ import json
 import re
 import subprocess
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -98,7 +99,7 @@ def test_a_time_that_grows_is_slower(twice: Path) -> None:
     [
         (("last~1", "last"), 160 / 120),
         (("2026-11-20..2026-11-20", "2026-11-23", "--by", "date"), 2.2),
-        (("mpiio", "mpiio:collective", "--by", "method"), None),
+        (("null", "mpiio:collective", "--by", "method"), None),
     ],
 )
 def test_what_a_and_b_can_be(twice: Path, arguments: tuple[str, ...], ratio: float | None) -> None:
@@ -212,6 +213,51 @@ def test_a_case_that_is_gone_breaks_the_gate(tmp_path: Path) -> None:
     assert "gate broken: " in done.stderr and "s3d smoke posix" in done.stderr
 
 
+def _at(document: dict[str, Any], path: str, value: float) -> None:
+    """Set a number of the document, or of each of its samples."""
+    *above, last = path.split()
+    for part in (document,) if path in document else document["samples"]:
+        for word in above:
+            part = part[word]
+        part[last] = value
+
+
+NUMBERS = {"file_bytes": "file_bytes", "write_library_calls": "write library_calls",
+           "write_phase_close": "write phases close max",
+           "ceiling_shared_read": "ceilings shared read"}  # fmt: skip
+
+
+@pytest.mark.parametrize("quantity", NUMBERS)
+def test_what_is_better_depends_on_the_quantity(tmp_path: Path, quantity: str) -> None:
+    """Twice as many bytes, calls or seconds break a gate; twice the speed does not. None can be
+    judged by a ratio if it is zero."""
+    zero = (0,) if quantity.startswith("write") else ()  # no document has the others' zero
+    for factor in (2, *zero):
+        one = made.session(tmp_path / f"s{factor}", {OPENMPI: LOADS, MPICH: LOADS})
+        for case, number in ((OPENMPI, 10), (MPICH, 10 * factor)):
+            one.edit_document(*case, partial(_at, path=NUMBERS[quantity], value=number))
+        ingest(made.split(one).report, store := tmp_path / f"store{factor}")
+        done = gate(store, "--quantity", quantity)
+        if factor:
+            (row,) = json.loads(done.stdout)
+            assert (row["a"], row["b"]) == (10, 20)
+            assert (row["ratio"], done.returncode) == ((2, 0) if "ceil" in quantity else (0.5, 1))
+        else:
+            told = f"iogauge: {quantity}: a run has 0; expected values above 0\n"
+            assert (done.returncode, done.stderr) == (2, told)
+            done = run_analysis("history", "--quantity", quantity, "--store", store)
+            assert (done.returncode, done.stderr) == (2, told)
+
+
+@pytest.mark.parametrize("command", [("compare", "last~1", "last"), ("history",)])
+def test_an_unknown_quantity_is_named(twice: Path, command: tuple[str, ...]) -> None:
+    for word, meant in (("write_bandwidht", "write_bw"), ("write_phase_flsh", "write_phase_flush")):
+        done = run_analysis(*command, "--quantity", word, "--where", "fs=ram", "--store", twice)
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"iogauge: --quantity {word!r} is unknown; ")
+        assert meant in done.stderr
+
+
 SIDES = {"stack": ("openmpi", "mpich"), "session": ("last~1", "last"),
          "date": ("2026-11-20", "2026-11-21")}  # fmt: skip
 
@@ -293,8 +339,13 @@ def test_a_wrong_percentage_is_named(word: str) -> None:
     [
         (("2026-13-45", "2026-11-20", "--by", "date"), "2026-13-45: expected a date"),
         (("yesterday", "today", "--by", "date"), "expected a date as 2026-11-20"),
-        (("a", "b", "--by", "x' OR 1"), "--by x' OR 1: no such key; known are session"),
+        (("a", "b", "--by", "x' OR 1"), '--by "x\' OR 1" is unknown; use one of session, stack'),
         (("last~99", "last"), "last~99: the store has fewer sessions"),
+        (("", "last"), "'' and 'last' (--by session): expected two sides without a common run"),
+        (("last", "last"), "'last' and 'last' (--by session): expected two sides without a common"),
+        (("mpiio", "mpiio:collective", "--by", "method"), "two sides without a common run"),
+        (("2026-11-20..2026-11-22", "2026-11-22", "--by", "date"), "without a common run"),
+        (("last", "peak", "--fail-slower", "5%"), "--fail-slower: peak gives no verdict; expected"),
     ],
 )
 def test_wrong_sides_are_named(twice: Path, arguments: tuple[str, ...], said: str) -> None:
@@ -302,6 +353,25 @@ def test_wrong_sides_are_named(twice: Path, arguments: tuple[str, ...], said: st
     assert done.returncode == 2
     assert said in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def _named(report: dict[str, Any], name: str) -> None:
+    report["session_info"].update(uuid=name)
+
+
+def test_a_sessions_name_is_one_sessions(tmp_path: Path) -> None:
+    """Letters that several names begin with are refused everywhere; a whole name is one."""
+    for name in ("abc-1", "abc-10", "abd-2"):
+        one = made.session(tmp_path / name, {OPENMPI: [100] * 3})
+        one.edit(partial(_named, name=name))
+        ingest(one.report, tmp_path / "store")
+    several = {"ab": "3: abc-1, abc-10, abd-2", "abc": "2: abc-1, abc-10"}
+    for word in ("ab", "abc", "abc-1", "abc-10", "abd"):
+        for words in (("compare", word, "peak"), ("history", f"--where=session={word}")):
+            done = run_analysis(*words, "--store", tmp_path / "store")
+            assert done.returncode == (2 if word in several else 0), done.stderr
+            if word in several:
+                assert f"{word}: expected one session, found {several[word]}\n" in done.stderr
 
 
 def test_quotes_in_values_are_only_text(twice: Path) -> None:

@@ -22,6 +22,7 @@ from iogauge.analysis.judge.history import History
 from iogauge.analysis.pages import history_chart, history_table, report_tables
 from iogauge.analysis.pages.chart import themed_svg
 from iogauge.analysis.pages.words import over_time
+from iogauge.analysis.session.model import unit_of
 from iogauge.analysis.statistics import change_points
 from iogauge.analysis.store import baselines, database
 from iogauge.analysis.store.ingest import ingest
@@ -96,11 +97,13 @@ def test_short_constant_and_two_valued_histories(values: list[float]) -> None:
 # ---------------------------------------------------------------- what becomes of a change
 
 
-def judged(values: Sequence[float], unit: str = "MiB/s", since: str = "") -> History:
+def judged(values: Sequence[float], quantity: str = "write_bw", since: str = "") -> History:
     """A history of one run a day."""
     at = [FIRST + timedelta(days=day) for day in range(len(values))]
     given = baselines.Baseline(("stack=x",), since, "me", since, "why") if since else None
-    one = History({"unit": unit}, at, list(values), baseline=given)
+    one = History(
+        {"quantity": quantity, "unit": unit_of(quantity)}, at, list(values), baseline=given
+    )
     history.judge(one, change_points.SMALLEST)
     return one
 
@@ -124,7 +127,7 @@ def test_a_second_drop_is_held_against_the_level_before_it() -> None:
 
 
 def test_a_time_that_grew_is_a_drop_of_speed() -> None:
-    one = judged(noisy((20, 0.5), (20, 1.0)), unit="s")
+    one = judged(noisy((20, 0.5), (20, 1.0)), quantity="write_seconds")
     assert [change.state for change in one.changes] == ["regressed"]
     assert one.changes[0].ratio == pytest.approx(0.5, rel=0.05)
     assert one.of_best == pytest.approx(0.5, rel=0.05)

@@ -5,13 +5,19 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
 from prometheus_client.openmetrics import parser
 
+from iogauge.analysis.errors import UsageError
+from iogauge.analysis.session.loader import load_session
+from iogauge.analysis.session.model import speeds
+from iogauge.analysis.session.rows import make_table
 from iogauge.analysis.store.ingest import ingest
 from iogauge.cli.main import main
 from tests.analysis_made import session, split
@@ -95,3 +101,22 @@ def test_the_table_the_csv_and_the_metrics_have_them(
         if (s.labels["direction"], s.labels["of_calls"]) == ("write", "p99")
     }
     assert values == P99
+
+
+def test_without_a_direction_there_is_no_verdict() -> None:
+    for quantity in ("ledger_write_payload", "queue_limit", "overlap", "ledger_processes"):
+        with pytest.raises(UsageError, match=f"{quantity}: neither more nor less"):
+            speeds(quantity, [1.0, 2.0])
+
+
+def test_rates_of_small_files_are_of_all_jobs(tmp_path: Path) -> None:
+    table = make_table(load_session(Recorded(tmp_path, "session-all").report))
+    row = next(row for row in table.ran if row.rates)
+    assert row.run.result
+    for rates in ([3.0], [1.0, 100.0, 7.0], [100.0, 8.0, 2.0, 6.0]):
+        found = [{"create": rate, "open": 2 * rate} for rate in rates]
+        results = [replace(row.run.result, rates=one) for one in found]
+        runs = tuple(replace(row.run, result=one) for one in results)
+        middle = median(rates)
+        assert replace(row, runs=runs).rates == {"create": middle, "open": 2 * middle}
+    assert replace(row, runs=(*runs, replace(row.run, result=None))).rates["create"] == middle
