@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..columns import columns
-from ..session.model import better
 from ..store import database as store
 from ..store.database import Where
 from . import references
@@ -100,7 +99,7 @@ def _row(number: Published, ours: Row) -> Row:
     values = ours["found"]
     middle = statistics.median(values)
     theirs = number.in_unit(ours["unit"])
-    faster = theirs / middle if better(number.quantity) < 0 else middle / theirs
+    faster = theirs / middle if ours["unit"] == "s" else middle / theirs
     our_text = (
         f"{ours['system']}, {ours['fs']} ({ours['fs_type']}), {ours['stack']}, "
         f"{ours['processes']} processes, {ours['scale']}, {ours['payload_bytes'] / 2**30:.3g} GiB, "
@@ -146,6 +145,6 @@ def _add_parts(rows: Sequence[Row]) -> None:
         if len(of) < 2 or not len(shown) == len(documents) == len(of):
             continue
         for who in ("ours", "published"):
-            speeds = [1 / r[who] if better(r["quantity"]) < 0 else r[who] for r in of]
+            speeds = [1 / r[who] if r["unit"] == "s" else r[who] for r in of]
             for row, speed in zip(of, speeds, strict=True):
                 row[f"{who}_of_best"] = speed / max(speeds)

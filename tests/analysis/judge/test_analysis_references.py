@@ -272,7 +272,7 @@ def test_a_failed_job_breaks_the_gate_of_its_references(
     values = {"write_bw": expected, "read_bw": expected}
     site = {**yaml.safe_load(SITE), "references": [{"case": case, "values": values}]}
     (folder / "sites").mkdir()
-    (folder / "sites" / "local.yaml").write_text(yaml.safe_dump(site))
+    (folder / "sites" / "local.yaml").write_text(json.dumps(site))
     one = made.split(made.session(tmp_path / "s", {CASE: [9] * 3, (MPIIO, "mpich"): [9] * 3}))
     for stack in ("openmpi", "mpich"):
         made.crash(one, MPIIO, stack, jobs if stack == "openmpi" else [0], document)
