@@ -63,9 +63,9 @@ def compare(
     of_a, of_b = sides
     of_both = where.also(of_a[0], *of_a[1]).also(of_b[0], *of_b[1])
     sql = f"SELECT 1 FROM records WHERE {of_both.sql} LIMIT 1"
+    named = f"{question.a!r} and {question.b!r} (--by {question.by})"
     if db.execute(sql, of_both.values).fetchone():
-        words = f"{question.a!r} and {question.b!r} (--by {question.by})"
-        raise UsageError(f"{words}: expected two sides without a common run")
+        raise UsageError(f"{named}: expected two sides without a common run")
     by = selection.with_stack(db, where, sides, [question.by])
     columns = selection.case_columns(by, with_mode)
     found = selection.groups(db, where, question.quantities, sides, columns)
@@ -76,10 +76,8 @@ def compare(
     both = pairs(found)
     if not both:
         hint = "; give modes too, such as mpiio:collective" if question.by == "method" else ""
-        raise NothingFoundError(
-            f"no case has runs of both {question.a!r} and {question.b!r} (--by {question.by})"
-            f"{store.fitting(question.fitting)}{hint}"
-        )
+        fitting = store.fitting(question.fitting)
+        raise NothingFoundError(f"no case has runs of both {named}{fitting}{hint}")
     rows = [row(a, b) for a, b in each(both)]
     answers = overall.answers(both, _sides(db, where, question))
     if question.allowed is None:

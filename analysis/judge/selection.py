@@ -71,11 +71,7 @@ def sessions_named(db: duckdb.DuckDBPyConnection, word: str) -> str:
     key, _, value = word.partition("=")
     if key != "session" or not value:
         return word
-    names = []
-    for one in value.split(","):
-        sql, values = session_condition(db, one)
-        found = db.execute(f"SELECT DISTINCT session FROM known WHERE {sql}", values)
-        names += [name for (name,) in found.fetchall()] or [one]
+    names = [next(iter(session_condition(db, one)[1]), one) for one in value.split(",")]
     return f"session={','.join(names)}"
 
 

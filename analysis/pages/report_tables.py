@@ -105,11 +105,9 @@ def efficiency(db: Any, session: str) -> Section:
     return section("efficiency", rows, compare_references.PEAK)
 
 
-SCORES = columns("scores")
-
-
 def score_card(db: Any, session: str) -> Section:
-    rows = store.rows(db, query("score_card", where=_current(session).sql), [session, list(SCORES)])
+    scores = list(columns("scores"))
+    rows = store.rows(db, query("score_card", where=_current(session).sql), [session, scores])
     return section("score_card", rows)
 
 

@@ -85,11 +85,8 @@ class Row:
     def rates(self) -> dict[str, float]:
         """Files per second by operation, medians of the jobs' medians; empty except for patterns
         of many small files."""
-        found: dict[str, list[float]] = defaultdict(list)
-        for run in self.runs:
-            for name, rate in run.result.rates.items() if run.result else ():
-                found[name].append(rate)
-        return {name: median(rates) for name, rates in found.items()}
+        jobs = [run.result.rates for run in self.runs if run.result]
+        return {name: median(of[name] for of in jobs if name in of) for name in chain(*jobs)}
 
     def share(self, ceiling: Ceiling, direction: Direction) -> Share | None:
         """Its bandwidth as a share of the session's peak; None without a peak, if the machine was

@@ -17,12 +17,6 @@ if TYPE_CHECKING:
     import duckdb
 
 
-def parameters(db: duckdb.DuckDBPyConnection) -> list[str]:
-    found = db.execute("SELECT DISTINCT variant FROM records").fetchall()
-    names = {name for (text,) in found for name in re.findall(r"(?:^|, )(\w+)=", text or "")}
-    return sorted(names)
-
-
 def check(
     db: duckdb.DuckDBPyConnection,
     option: str,
@@ -31,11 +25,12 @@ def check(
 ) -> None:
     """Raises UsageError for a key that no run can have; `more`: further keys of `option`."""
     fixed = dict.fromkeys([*more, *SCHEMA, *words.CONDITIONS, *words.libraries()])
-    others = [key for key in keys if key not in fixed]
-    own = parameters(db) if others else []
-    for key in others:
-        if key not in own:
-            raise UsageError(f"{option} {unknown(key, [*fixed, *own])}")
+    for key in keys:
+        if key not in fixed:
+            found = db.execute("SELECT DISTINCT variant FROM records").fetchall()
+            own = {one for (text,) in found for one in re.findall(r"(?:^|, )(\w+)=", text or "")}
+            if key not in own:
+                raise UsageError(f"{option} {unknown(key, [*fixed, *sorted(own)])}")
 
 
 def check_quantities(db: duckdb.DuckDBPyConnection, asked: Iterable[str]) -> None:

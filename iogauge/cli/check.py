@@ -33,14 +33,12 @@ def run(args: argparse.Namespace) -> int:
         notice(f"session {session} was interrupted: cases are missing in it")
     sql, values = session_condition(db, args.session)
     chosen = Where().also(sql, *values)
-    there = f"SELECT 1 FROM records WHERE {sql} LIMIT 1"
-    if not db.execute(there, values).fetchone():
+    if not db.execute(f"SELECT 1 FROM records WHERE {sql} LIMIT 1", values).fetchone():
         raise NothingFoundError(f"the store has no session {args.session!r}")
     rows = acceptance.verdicts(db, promised, chosen)
     formats.show(args, rows, acceptance.COLUMNS)
-    code = exit_status(rows)
     notice(f"{promised.name}: {in_words(rows)}")
-    return code
+    return exit_status(rows)
 
 
 def exit_status(rows: Sequence[dict[str, Any]]) -> int:

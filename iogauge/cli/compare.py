@@ -57,10 +57,7 @@ def percent(text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
-    from iogauge.analysis.judge import (  # here: numpy is slow to load
-        compare_references,
-        compare_runs,
-    )
+    from iogauge.analysis.judge import compare_references, compare_runs  # here: numpy is slow
 
     if args.fail_slower is not None and args.b in ("peak", "published"):
         raise UsageError(f"--fail-slower: {args.b} gives no verdict; expected runs or reference")

@@ -55,16 +55,15 @@ def run(args: argparse.Namespace) -> int:
     # DuckDB's memory is free before the charts take as much.
     table, sections, histories, around, args.damaged = apart("report", _find, args)
     root = options.store_of(args).resolve().parent
+    tables: dict[str, Sequence[formats.Record]] = {
+        "overview": [row.cells() for row in table.all_rows],
+        **{section.name: section.rows for section in sections},
+    }
     if args.csv:
-        formats.write_csv([row.cells() for row in table.all_rows], ())
+        formats.write_csv(tables["overview"], ())
     elif args.json:
-        formats.write_json(
-            {
-                "session": table.session.uuid,
-                "overview": [row.cells() for row in table.all_rows],
-                **{section.name: list(map(formats.joined, section.rows)) for section in sections},
-            }
-        )
+        rows = {name: list(map(formats.joined, of)) for name, of in tables.items()}
+        formats.write_json({"session": table.session.uuid, **rows})
     written = []
     if around:
         from iogauge.analysis.pages import report_page  # here: the chart library is slow to load
@@ -72,9 +71,18 @@ def run(args: argparse.Namespace) -> int:
         about = report_page.Around(*around, sections, histories, root)
         each = functools.partial(progress.steps, what="charts")
         written += report_page.write(table, _pages(args, table), about, each)
-    written += _tables(args.tables, table, sections) if args.tables else []
-    written += _pictures(args.png, table, sections) if args.png else []
-    for path in () if args.quiet else written:
+    files: dict[Path, str | bytes] = {}
+    if args.tables:
+        texts = {name: formats.csv_text(of, ()) for name, of in tables.items() if of}
+        files |= {args.tables / f"{name}.csv": text for name, text in texts.items()}
+    if args.png:
+        from iogauge.analysis.pages import report_page
+
+        pictures = report_page.pictures(table, sections)
+        files |= {args.png / f"{name}.png": data for name, data in pictures.items()}
+    for path, data in files.items():
+        write_whole(path, data)
+    for path in () if args.quiet else [*written, *files]:
         options.say_written(path)
     return EXIT_OK
 
@@ -121,26 +129,3 @@ def _around(db: Any, table: Table, root: Path) -> tuple[Any, Any, Any]:
     cases = [case for case in cases if case["efficiency"] is not None]
     troubles = answers.troubles(db, where)
     return found, cases, troubles
-
-
-def _tables(folder: Path, table: Table, sections: Sequence[Section]) -> list[Path]:
-    tables: dict[str, Sequence[formats.Record]] = {
-        "overview": [row.cells() for row in table.all_rows],
-        **{section.name: section.rows for section in sections},
-    }
-    written = []
-    for name, rows in tables.items():
-        if rows:
-            written.append(folder / f"{name}.csv")
-            write_whole(written[-1], formats.csv_text(rows, ()))
-    return written
-
-
-def _pictures(folder: Path, table: Table, sections: Sequence[Section]) -> list[Path]:
-    from iogauge.analysis.pages import report_page
-
-    written = []
-    for name, data in report_page.pictures(table, sections).items():
-        written.append(folder / f"{name}.png")
-        write_whole(written[-1], data)
-    return written

@@ -80,12 +80,9 @@ def as_json(table: Table) -> dict[str, object]:
     session = table.session
     names = ("uuid", "report", "started", "seconds", "interrupted", "host", "harness", "command")
     facts = {name: getattr(session, name) for name in names}
+    facts |= {"report": str(session.report), "started": session.started.isoformat()}
     return {
-        "session": {
-            **facts,
-            "report": str(session.report),
-            "started": session.started.isoformat(),
-        },
+        "session": facts,
         "all_verified": table.all_verified(),
         "counts": dict(table.counts()),
         "rows": [row.cells() for row in table.all_rows],
