@@ -10,7 +10,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from iogauge.analysis.errors import AnalysisError, OutputError, UsageError
+from iogauge.analysis.errors import AnalysisError, UsageError
 from iogauge.analysis.session.loader import why_not
 from iogauge.common import json_file
 from iogauge.common.files import permit, write_whole
@@ -45,7 +45,7 @@ def render(asked: Asked, target: Path, there: str, iokernel: str) -> tuple[list[
     record_file, text = target / collected.ASKED, json.dumps(record, indent=1) + "\n"
     if record_file.exists() and record_file.read_text(errors="replace") != text:
         right = "name another folder with --output, or remove this one"
-        raise OutputError(f"{record_file}: belongs to scripts of other options; {right}")
+        raise UsageError(f"{record_file}: belongs to scripts of other options; {right}")
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "IOGAUGE_OUTPUT": folder, collected.THERE: there}
         done = subprocess.run(

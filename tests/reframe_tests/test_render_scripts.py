@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from iogauge.analysis.errors import OutputError, UsageError
+from iogauge.analysis.errors import UsageError
 from iogauge.measure import offline, sites
 from tests.reframe_session import ROOT, Session, changed_site, untraced_kernel
 
@@ -233,10 +233,10 @@ def test_a_folder_has_the_scripts_of_one_dry_run(
     folder = rendered(tmp_path / "jobs", "slurm_lustre", "-n", "S3d")
     rendered(folder, "slurm_lustre", "-n", "S3d")
     right = "name another folder with --output"
-    with pytest.raises(OutputError, match=f"rendered.json: .*{right}"):
+    with pytest.raises(UsageError, match=f"rendered.json: .*{right}"):
         rendered(folder, "slurm_lustre", "-n", "Ior")
     monkeypatch.setenv("IOGAUGE_CORES", "7")
-    with pytest.raises(OutputError, match=right):
+    with pytest.raises(UsageError, match=right):
         rendered(folder, "slurm_lustre", "-n", "S3d")
 
 

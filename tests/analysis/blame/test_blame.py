@@ -23,7 +23,6 @@ from iogauge.analysis.darshan.dxt import SEGMENT
 from iogauge.analysis.darshan.raw import (
     CLOSE,
     EVENT,
-    LOCK_READ,
     LOCK_WRITE,
     MEET,
     MESSAGE,
@@ -247,30 +246,6 @@ def test_a_read_modify_write_before_or_after_escaped_by_chance() -> None:
     made.access(0, WRITE, 100, 200)
     made.access(1, WRITE, 150, 10)
     assert made.blame().races.kind.tolist() == [races.ESCAPED]
-
-
-def test_a_lock_over_read_and_write_orders_them() -> None:
-    made = Made(2)
-    for process, lock in ((0, (100, 200)), (1, (150, 10))):
-        made.event(process, LOCK_WRITE, *lock, layer=POSIX)
-        if process == 0:
-            made.access(0, READ, 100, 200)
-        made.access(process, WRITE, *lock)
-        made.event(process, UNLOCK, *lock, layer=POSIX)
-    assert not len(made.blame().races)
-
-
-@pytest.mark.parametrize(
-    ("reader", "writer", "races_found"),
-    [(LOCK_READ, LOCK_WRITE, 0), (LOCK_WRITE, LOCK_READ, 0), (LOCK_READ, LOCK_READ, 1)],
-)
-def test_locks_order_unless_both_are_shared(reader: int, writer: int, races_found: int) -> None:
-    made = Made(2)
-    for process, (lock, kind) in enumerate(((reader, READ), (writer, WRITE))):
-        made.event(process, lock, 100, 10, layer=POSIX)
-        made.access(process, kind, 100, 10)
-        made.event(process, UNLOCK, 100, 10, layer=POSIX)
-    assert len(made.blame().races) == races_found
 
 
 def test_a_lock_of_other_bytes_orders_nothing() -> None:
