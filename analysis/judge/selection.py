@@ -40,8 +40,9 @@ class Group:
 
 
 def session_condition(db: duckdb.DuckDBPyConnection, word: str) -> tuple[str, list[Any]]:
-    """`last`, `last~1` (the one before), or the first letters of one session's name; without any,
-    all sessions. Includes the time, so that a query reads only that month's files."""
+    """`last` (also if all of its jobs failed), `last~1` (the one before), or the first letters of
+    one session's name; without any, all sessions. Includes the time, so that a query reads only
+    that month's files."""
     db.execute(
         "CREATE TEMP TABLE IF NOT EXISTS known AS SELECT DISTINCT session, started FROM records"
     )
@@ -55,15 +56,9 @@ def session_condition(db: duckdb.DuckDBPyConnection, word: str) -> tuple[str, li
             names = ", ".join(session for session, _ in fits[:SHOWN])
             raise UsageError(f"{word}: expected one session, found {len(fits)}: {names}")
         return ("session = ? AND started = ?", list(fits[0])) if fits else ("false", [])
-    known = db.execute("SELECT session, started FROM known ORDER BY started DESC, session")
-    left = int(match[1] or 0)
-    for session, started in known.fetchall():
-        found = [session, started]
-        sql = f"SELECT 1 FROM records WHERE session = ? AND started = ? AND {store.GOOD} LIMIT 1"
-        if db.execute(sql, found).fetchone():
-            if left == 0:
-                return "session = ? AND started = ?", found
-            left -= 1
+    sql = "FROM known ORDER BY started DESC, session OFFSET ? LIMIT 1"
+    if found := db.execute(sql, [int(match[1] or 0)]).fetchone():
+        return "session = ? AND started = ?", list(found)
     raise UsageError(f"{word}: the store has fewer sessions")
 
 

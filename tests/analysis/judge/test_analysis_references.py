@@ -262,26 +262,32 @@ def test_golden_reference(tmp_path: Path, folder: Path) -> None:
     assert codes == [1, 0]
 
 
-@pytest.mark.parametrize(("jobs", "document"), [([0], True), ([1, 2], False), (range(3), False)])
+@pytest.mark.parametrize(
+    ("jobs", "document", "alone"),
+    [([0], True, False), ([1, 2], False, False), (range(3), False, False), (range(3), False, True)],
+)
 def test_a_failed_job_breaks_the_gate_of_its_references(
-    tmp_path: Path, folder: Path, jobs: Sequence[int], document: bool
+    tmp_path: Path, folder: Path, jobs: Sequence[int], document: bool, alone: bool
 ) -> None:
-    """Whether it left a result or not; of a case without a reference nothing is expected."""
+    """Whether it left a result or not; of a case without a reference nothing is expected. A night
+    of which nothing is left is not judged by the night before."""
     case = {"test": MPIIO, "partition": "host", "stack": "openmpi", "processes": 2}
     expected = {"value": 9, "low": 1, "high": 99, "unit": "MiB/s", "samples": 12}
-    values = {"write_bw": expected, "read_bw": expected}
-    site = {**yaml.safe_load(SITE), "references": [{"case": case, "values": values}]}
+    quantities = {"write_bw": expected, "read_bw": expected}
+    site = {**yaml.safe_load(SITE), "references": [{"case": case, "values": quantities}]}
     (folder / "sites").mkdir()
     (folder / "sites" / "local.yaml").write_text(json.dumps(site))
-    one = made.split(made.session(tmp_path / "s", {CASE: [9] * 3, (MPIIO, "mpich"): [9] * 3}))
-    for stack in ("openmpi", "mpich"):
-        made.crash(one, MPIIO, stack, jobs if stack == "openmpi" else [0], document)
-    ingest(one.report, tmp_path / "store")
+    for night in (0, 1):
+        values = {CASE: [9] * 3} if alone else {CASE: [9] * 3, (MPIIO, "mpich"): [9] * 3}
+        one = made.split(made.session(tmp_path / f"{night}", values, day=night))
+        for stack in ("openmpi", "mpich")[: len(values) * night]:
+            made.crash(one, MPIIO, stack, jobs if stack == "openmpi" else [0], document)
+        ingest(one.report, tmp_path / "store")
     done = run_analysis("compare", "last", "reference", "--fail-slower", "5%", "--json",
                         "--store", tmp_path / "store", IOGAUGE_REFERENCES=str(folder))  # fmt: skip
     assert done.returncode == 1, done.stderr
     why = f"failed: {len(jobs)} of 3 jobs: it ran out of memory"
-    for quantity in values:
+    for quantity in quantities:
         assert f"{MPIIO} openmpi {quantity}: {why}" in done.stderr
     assert "mpich" not in done.stderr
     failed = [row for row in json.loads(done.stdout) if row["verdict"] == "failed"]
