@@ -110,7 +110,7 @@ def differences(stated: Any, found: Any, place: str) -> list[str]:
     if isinstance(stated, dict) and isinstance(found, dict):
         return [
             line
-            for key in [*stated, *(key for key in found if key not in stated)]
+            for key in stated | found
             for line in differences(stated.get(key), found.get(key), f"{place}: {key}")
         ]
     if isinstance(stated, list) and isinstance(found, list) and len(stated) == len(found):
@@ -119,13 +119,7 @@ def differences(stated: Any, found: Any, place: str) -> list[str]:
             for i, (a, b) in enumerate(zip(stated, found, strict=True))
             for line in differences(a, b, f"{place}[{i}]")
         ]
-    numbers = (int, float)
-    if (
-        isinstance(stated, numbers)
-        and isinstance(found, numbers)
-        and math.isclose(stated, found, rel_tol=_CLOSE, abs_tol=_CLOSE)
-    ):
-        return []
-    if stated == found:
+    numbers = isinstance(stated, int | float) and isinstance(found, int | float)
+    if stated == found or (numbers and math.isclose(stated, found, rel_tol=_CLOSE, abs_tol=_CLOSE)):
         return []
     return [f"{place}: {stated!r:.120} is stated, {found!r:.120} is found"]
