@@ -73,6 +73,7 @@ class Rules:
 
 
 RULES = Rules()
+DECIDED = ("faster", "slower")
 SHARE = 4  # of a short budget: a generation starts with this part of its room
 
 
@@ -132,7 +133,7 @@ class Found:
 
 
 Search = Generator[Round, Mapping[Arm, Answer], Found]
-Steps = Generator[Round, Mapping[Arm, Answer], list[int]]
+Steps = Generator[Round, Mapping[Arm, Answer], None]
 
 
 def search(
@@ -177,7 +178,7 @@ class _Course:
     room: Callable[[], float]
     log: Log
 
-    def run(self, stage: Stage, arms: Iterable[Arm]) -> Steps:
+    def run(self, stage: Stage, arms: Iterable[Arm]) -> Generator[Round, Mapping[Arm, Answer], int]:
         """One round of these and the default, in random order; its number."""
         number = self.log.rounds
         order = list(dict.fromkeys([self.space.default, *arms]))
@@ -198,7 +199,7 @@ class _Course:
         why = answers.get(self.space.default)
         if isinstance(why, str) and len(self.log.speeds.get(self.space.default, {})) < PAIRS:
             raise DefaultFailedError(why)
-        return [number]
+        return number
 
     def is_out(self, arm: Arm) -> bool:
         """It failed, or contains the settings of one with wrong bytes."""
@@ -240,7 +241,6 @@ class _Course:
                 expanded.add(arm)
                 pairs = itertools.zip_longest(fresh, self.space.near(arm))  # alternates
                 fresh = [one for one in itertools.chain(*pairs) if one is not None]
-        return []
 
     def promising(self) -> list[Arm]:
         """Untried arms with the best guesses."""
@@ -263,7 +263,7 @@ class _Course:
         """The survivors, fastest of these rounds first."""
         alive, rounds = self.inside(arms), list[int]()
         while len(rounds) < self.rules.least or len(alive) > self.rules.beam:
-            rounds += yield from self.run("explore", alive)
+            rounds.append((yield from self.run("explore", alive)))
             alive = self.log.ranked(self.inside(alive), rounds)
             kept = max(math.ceil(len(alive) * self.rules.kept), self.rules.beam)
             alive = alive[:kept]
@@ -280,23 +280,16 @@ class _Course:
             yield from self.run("final", alive)
             rounds = range(self.log.rounds)
             alive = self.log.ranked(self.inside(alive), rounds)
-            alive = alive[:1] + [arm for arm in alive[1:] if not self._slower(alive[0], arm)]
-            if alive and len(alive) == 1 and self._decided(alive[0]):
+            alive = [arm for arm in alive if self._verdict(alive[0], arm) != "slower"]
+            if len(alive) == 1 and self._verdict(self.space.default, alive[0]) in DECIDED:
                 break
-        return []
 
-    def _slower(self, first: Arm, arm: Arm) -> bool:
-        found = self.log.interval(first, arm, range(self.log.rounds), self.log.level)
-        return found is not None and found.verdict == "slower"
-
-    def _decided(self, arm: Arm) -> bool:
-        rounds = range(self.log.rounds)
-        found = self.log.interval(self.space.default, arm, rounds, self.log.level)
-        return found is not None and found.verdict in ("faster", "slower")
+    def _verdict(self, base: Arm, new: Arm) -> str:
+        found = self.log.interval(base, new, range(self.log.rounds), self.log.level)
+        return found.verdict if found else ""
 
     def confirm(self, winner: Arm) -> Steps:
         for _ in range(self.rules.confirm):
             yield from self.run("confirm", [winner])
             if self.is_out(winner):
                 break
-        return []
