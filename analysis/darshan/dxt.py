@@ -9,21 +9,13 @@ from numpy.typing import NDArray
 
 from .header import DXT as DXT
 from .header import MOST_BYTE, MOST_SECONDS, NAMES, UPDATE, BrokenLogError, Header
+from .library import DxtHead
 from .versions import KNOWN, absent
 
 FIELDS = [("offset", "<i8"), ("length", "<i8"), ("start", "<f8"), ("end", "<f8")]
 SEGMENT = np.dtype(FIELDS)
 THREADED_SEGMENT = np.dtype([*FIELDS, ("thread", "<u8")])
-HEAD = np.dtype(
-    [
-        ("file", "<u8"),
-        ("rank", "<i8"),
-        ("shared", "<i8"),
-        ("host", "S64"),
-        ("writes", "<i8"),
-        ("reads", "<i8"),
-    ]
-)
+HEAD = np.dtype(DxtHead)
 UNKNOWN = -1  # offset
 MOST_EMPTY = 10**6  # records; more would be damage
 
@@ -95,8 +87,8 @@ def _checked(
         raise BrokenLogError(f"{header.log}: an access of {name} at a negative offset")
     if len(data) and int(whole["offset"].max()) + int(whole["length"].max()) > MOST_BYTE:
         raise BrokenLogError(f"{header.log}: an access of {name} beyond the largest file")
-    host = bytes(head["host"]).decode(errors="replace")
-    file, rank, writes = (int(head[field]) for field in ("file", "rank", "writes"))
+    host = bytes(head["host"]).rstrip(b"\0").decode(errors="replace")
+    file, rank, writes = (int(head[field]) for field in ("id", "rank", "writes"))
     return Block(DXT[name], file, rank, writes, whole, host, set_back)
 
 
