@@ -77,14 +77,10 @@ def decide(cases: Sequence[Evidence], allowed: float, method: Method = "holm") -
         slower = _slower(cases, RATE / 2)
     found = []
     for case, is_slower in zip(cases, slower, strict=True):
-        if is_slower:
-            by_more = case.ratio <= 1 - allowed
-            found.append(
-                Decision(
-                    "slower" if by_more else "not slower",
-                    "" if by_more else "slower, but by less than the gate allows",
-                )
-            )
+        if is_slower and case.ratio <= 1 - allowed:
+            found.append(Decision("slower"))
+        elif is_slower:
+            found.append(Decision("not slower", "slower, but by less than the gate allows"))
         elif case.samples >= case.needed:
             found.append(Decision("not slower"))
         else:
