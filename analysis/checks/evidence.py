@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from itertools import pairwise
-from typing import Any
 
 from iogauge.common.mounts import IN_MEMORY
 from iogauge.common.text import percent
 
 from ..ledger.ledger import stored_bytes
-from .arithmetic import MIB, RATE, READING, clients
+from .arithmetic import MIB, RATE, READING, Json, clients
 from .result_file import Check, failures, first
 
 # How much two clocks of one machine may differ; and by how much a contained interval may seem too
@@ -29,7 +28,6 @@ LARGE = ("fpp", "shared")  # ceilings
 COLD = 0.9  # at least this part of what is read cold comes from storage
 IN_NO_PHASE = ("readdir", "stat", "remove")
 
-Json = dict[str, Any]
 Side = tuple[str, str]  # direction in the document, and in Darshan's counters
 SIDES: tuple[Side, ...] = (("write", "WRITTEN"), ("read", "READ"))
 

@@ -294,10 +294,8 @@ def _large(doc: Json, kind: str, files: list[FileTrace], measured: list[Json]) -
 
 
 def _quick(what: str, files: list[FileTrace], seconds: float, side: str) -> Check:
-    most = _longest(files, side)
-    spent = f"{what}: to {side}, a process spent {most:.6g} s in calls"
-    text = f"{spent}, but the result says {seconds:.6g} s in all"
-    return not fits(most, seconds, WITHIN), text
+    wrong, text = _too_long(_longest(files, side), seconds, WITHIN, "in calls")
+    return wrong, f"{what}: to {side}, {text}"
 
 
 def _unflushed(
