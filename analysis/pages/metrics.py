@@ -11,26 +11,24 @@ from ..statistics.spread import Spread
 MIB = 2**20
 CASE = columns("metrics_case")
 
-# Name without `iogauge_`, what it is, and labels besides the case's.
+# Name without `iogauge_`, what it is, and labels.
 METRICS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "verified": ("1 if the last runs of the case succeeded and every byte was verified", ()),
-    "bandwidth_bytes_per_second": ("Median of the repeats", ("direction",)),
-    "ceiling_bytes_per_second": (
-        "Median practical peak measured between the repeats",
-        ("direction", "kind"),
-    ),
-    "ceiling_ratio": ("Median share of the practical peak", ("direction", "kind")),
-    "call_seconds": (
-        "Duration of single data-moving calls: median of the repeats",
-        ("direction", "of_calls"),
-    ),
-    "operations_per_second": ("Median of the repeats", ("operation",)),
-    "repeats": ("Number of repeats", ()),
-}
-SESSION = {
     "session_start_timestamp_seconds": ("Start of the session", ("session", "host")),
     "session_duration_seconds": ("Duration of the session", ("session", "host")),
     "session_cases": ("Number of cases by outcome", ("session", "outcome")),
+    "verified": ("1 if the last runs of the case succeeded and every byte was verified", CASE),
+    "bandwidth_bytes_per_second": ("Median of the repeats", (*CASE, "direction")),
+    "ceiling_bytes_per_second": (
+        "Median practical peak measured between the repeats",
+        (*CASE, "direction", "kind"),
+    ),
+    "ceiling_ratio": ("Median share of the practical peak", (*CASE, "direction", "kind")),
+    "call_seconds": (
+        "Duration of single data-moving calls: median of the repeats",
+        (*CASE, "direction", "of_calls"),
+    ),
+    "operations_per_second": ("Median of the repeats", (*CASE, "operation")),
+    "repeats": ("Number of repeats", CASE),
 }
 
 Sample = tuple[str, Sequence[str], float]  # name, values of its labels, value
@@ -43,9 +41,6 @@ def openmetrics(table: Table) -> str:
 
     families = {
         name: GaugeMetricFamily(f"iogauge_{name}", text, labels=[*labels])
-        for name, (text, labels) in SESSION.items()
-    } | {
-        name: GaugeMetricFamily(f"iogauge_{name}", text, labels=[*CASE, *labels])
         for name, (text, labels) in METRICS.items()
     }
     for name, labels, value in [*_of_session(table), *_of_rows(table)]:
