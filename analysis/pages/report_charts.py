@@ -37,15 +37,11 @@ def _panels(rows: Sequence[Row]) -> dict[tuple[str, ...], list[Row]]:
     return panels
 
 
-def _values(rows: Sequence[Row], *names: str) -> alt.InlineData:
+def _values(rows: Sequence[Row]) -> alt.InlineData:
+    names = ("stack", "processes", "mib_s", "low", "high")
     return alt.InlineData(
         values=[
-            {
-                "call": _call(row),
-                "stack": row["stack"],
-                "says": _says(row),
-                **{n: row[n] for n in names},
-            }
+            {"call": _call(row), "says": _says(row), **{name: row[name] for name in names}}
             for row in rows
         ]
     )
@@ -88,9 +84,7 @@ def scaling(section: Section) -> Panels | None:
             axis=alt.Axis(title="MiB/s", tickCount=4, minExtent=28),
             scale=alt.Scale(type="log"),
         )
-        base = alt.Chart(_values(rows, "processes", "mib_s", "low", "high")).encode(
-            x=x, color=colour, detail="stack:N"
-        )
+        base = alt.Chart(_values(rows)).encode(x=x, color=colour, detail="stack:N")
         layers = [
             alt.Chart(alt.InlineData(values=ideal))
             .mark_line(color=PEAK, strokeDash=[2, 4])
