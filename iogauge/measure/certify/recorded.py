@@ -137,7 +137,6 @@ class Runs:
     file: Path
     records: list[Record] = field(default_factory=list)
     known: dict[tuple[Any, ...], Record] = field(default_factory=dict)
-    lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def of(cls, file: Path) -> "Runs":
@@ -152,9 +151,8 @@ class Runs:
         self.known[tuple(record[name] for name in KEY)] = record
 
     def add(self, record: Record) -> None:
-        with self.lock:
-            append(self.file, json.dumps(record))
-            self._keep(record)
+        append(self.file, json.dumps(record))
+        self._keep(record)
 
 
 class Queue:

@@ -130,36 +130,20 @@ def calls(listing: dict[str, Any]) -> list[Call]:
     able = [(pair["pattern"], methods[pair["method"]]) for pair in listing["cross"] if pair["ok"]]
     found = []
     for pattern, method in able:
+        name, own_files = method["name"], method["file_per_process"]
         if method["moves_nothing"]:
             continue
-        if "inner" in method["options"]:
-            found += [
-                Call(
-                    pattern,
-                    method["name"],
-                    inner["name"],
-                    ("--inner", inner["name"]),
-                    bool(inner["modes"]),
-                    False,
-                    inner["file_per_process"],
-                )
-                for of, inner in able
-                if of == pattern and inner["writes_alone"] and not inner["moves_nothing"]
-            ]
+        if "inner" not in method["options"]:
+            for mode in method["modes"] or [""]:
+                through = bool(mode) and mode not in alone
+                found.append(Call(pattern, name, mode, (), through, mode in alone, own_files))
             continue
-        for mode in method["modes"] or [""]:
-            on_one = mode in alone
-            found.append(
-                Call(
-                    pattern,
-                    method["name"],
-                    mode,
-                    (),
-                    bool(mode) and not on_one,
-                    on_one,
-                    method["file_per_process"],
-                )
-            )
+        for of, inner in able:
+            if of == pattern and inner["writes_alone"] and not inner["moves_nothing"]:
+                words, through = ("--inner", inner["name"]), bool(inner["modes"])
+                own_files = inner["file_per_process"]
+                call = Call(pattern, name, inner["name"], words, through, own_files=own_files)
+                found.append(call)
     return found
 
 
