@@ -3,7 +3,7 @@
 nothing: a login image may have Slurm's without a controller."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from .machine import Machine
@@ -169,16 +169,11 @@ def pbs(machine: Machine, text: str) -> list[Partition]:
     return found
 
 
-def _below_rule(text: str, rule: str) -> Iterable[list[str]]:
+def _below_rule(text: str, rule: str) -> list[list[str]]:
     """The words of the lines between the first and a second line of `rule`, or the end."""
-    inside = False
-    for line in text.splitlines():
-        if line.startswith(rule):
-            if inside:
-                return
-            inside = True
-        elif inside and line.strip():
-            yield line.split()
+    parts = re.split(f"^{rule}.*$", text, flags=re.MULTILINE)
+    lines = parts[1].splitlines() if len(parts) > 1 else []
+    return [line.split() for line in lines if line.strip()]
 
 
 def cobalt(_: Machine, text: str) -> list[Partition]:
