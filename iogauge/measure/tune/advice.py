@@ -189,7 +189,6 @@ class Advice:
     def site_entry(self) -> str:
         hints, variables, _ = self.hints()
         method = dict(self.found.winner)[CALL].partition(":")[0]
-        sorted_hints = sort_hints(hints)
         has_own = method in ("hdf5", "pnetcdf", "netcdf4", "cgns")
         rule = {
             "patterns": [str(self.session.asked["pattern"]).split()[0]],
@@ -206,7 +205,7 @@ class Advice:
         if variables:
             pairs = [[key, value] for key, value in variables.items()]
             lines += [f"# in the stack {self.session.asked['stack']}:", f'"env_vars": {pairs!r},']
-        if sorted_hints.environment:
+        if sort_hints(hints).environment:
             lines.append("# hints of OMPIO are for every method of the stack")
         return "\n".join(lines) + "\n"
 
@@ -219,8 +218,7 @@ class Advice:
             "winner": dict(self.found.winner),
             "decided": self.is_decided,
             "ratio": gain.value if gain else None,
-            "low": gain.low if gain else None,
-            "high": gain.high if gain else None,
+            **{name: getattr(gain, name, None) for name in ("low", "high")},
             "pairs": gain.samples[0] if gain else 0,
             "settings": self.space.size,
             "jobs": self.found.log.runs,
