@@ -7,7 +7,7 @@ Site files append the checkout to `sys.path`: at its front it would shadow insta
 import inspect
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -249,14 +249,18 @@ def spack_stack(
     return environ(name or variant.replace("/", "-"), "mpicc", features, extras, **more)
 
 
-def site(systems: list[dict[str, Any]], environments: list[dict[str, Any]]) -> dict[str, Any]:
+def site(
+    systems: list[dict[str, Any]],
+    environments: list[dict[str, Any]],
+    polls: Mapping[str, float] = BATCH,
+) -> dict[str, Any]:
     found = {
         "systems": systems,
         "environments": environments,
-        "general": general(**BATCH),
+        "general": general(**polls),
         "logging": logging(),
     }
-    return checked(found, inspect.stack()[1].filename)
+    return checked(found)
 
 
 def this_machine(
@@ -279,19 +283,12 @@ def this_machine(
         "extras": {"nodes": 1, "memory": memory(), "filesystems": file_systems},
     }
     system = {"name": name, "descr": descr, "hostnames": [".*"], "max_local_jobs": 1}
-    found = {
-        "systems": [{**system, **folders(), "partitions": [node]}],
-        "environments": environs,
-        "general": general(),
-        "logging": logging(),
-    }
-    return checked(found, inspect.stack()[1].filename)
+    return site([{**system, **folders(), "partitions": [node]}], environs, polls={})
 
 
-def checked(site: dict[str, Any], file: str = "") -> dict[str, Any]:
-    """The site unchanged; `ConfigError` names file and key of a mistake. `file`: default the
-    caller's."""
-    file = file or inspect.stack()[1].filename
+def checked(site: dict[str, Any]) -> dict[str, Any]:
+    """The site unchanged; `ConfigError` names file and key of a mistake."""
+    file = next(frame.filename for frame in inspect.stack() if frame.filename != __file__)
     # ReFrame's database, for --performance-compare and similar.
     database = {"enable": True, "sqlite_db_file": str(OUTPUT / "reports" / "results.db")}
     site.setdefault("storage", [database])
