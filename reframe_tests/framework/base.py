@@ -17,7 +17,7 @@ from iogauge.analysis.checks.result_file import Wrong
 from iogauge.analysis.checks.verdict import Expected, check_run
 from iogauge.common.run_folder import CASE, DOCUMENT, EXIT_STATUS
 from reframe_tests.framework.build import BuildKernels, keep_packages
-from reframe_tests.framework.case_file import SelfDescribed, says_why
+from reframe_tests.framework.case_file import SelfDescribed
 from reframe_tests.framework.documented import Documented
 from reframe_tests.framework.hinted import Hinted
 from reframe_tests.framework.measured import Measured
@@ -325,14 +325,15 @@ class IoBenchmark(
             striping.record(Path(self.stagedir), self.striping())
 
     @sanity_function
-    @says_why
     def all_bytes_are_right(self) -> bool:
         try:
             stage, expected, outside = Path(self.stagedir), self.expected(), self.outside()
             self.judged_by = judged_by(expected, outside, traced=bool(self.recorder))
             document = check_run(stage, expected, self.job.stderr, outside)
             self.check_the_trace(document, expected, outside)
+            self.check_the_label(document)
         except Wrong as wrong:
-            raise SanityError(f"{wrong}{self.who_wrote_it()}") from None
-        self.check_the_label(document)
+            reason = f"{wrong}{self.who_wrote_it()}"
+            self.write_case("fail", f"sanity error: {reason}")
+            raise SanityError(reason) from None
         return True

@@ -8,13 +8,11 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import reframe as rfm
 from reframe.core.builtins import run_after, run_before
-from reframe.core.exceptions import SanityError
 
 from iogauge.common import processes
 from iogauge.common.files import write_whole
@@ -55,20 +53,6 @@ def session() -> dict[str, Any]:
         "process": processes.identity(os.getpid()),
         "order_seed": order.seed(),
     }
-
-
-def says_why(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """A test's sanity function; its reason for a failure is kept in the file."""
-
-    @functools.wraps(check)
-    def wrapped(test: Any) -> bool:
-        try:
-            return check(test)
-        except SanityError as error:
-            test.write_case("fail", f"sanity error: {error}")
-            raise
-
-    return wrapped
 
 
 class SelfDescribed(rfm.RegressionTestPlugin):

@@ -5,8 +5,8 @@ from typing import Any
 
 import reframe as rfm
 from reframe.core.builtins import variable
-from reframe.core.exceptions import SanityError
 
+from iogauge.analysis.checks.result_file import Wrong
 from iogauge.common.hints import Hints, parse_hints, sort_hints
 from reframe_tests.framework import labels
 from reframe_tests.framework.labels import Label
@@ -53,5 +53,5 @@ class Hinted(rfm.RegressionTestPlugin):
         """A label with hints that were not in use would be wrong in a table."""
         wrong, silent = self.label_in_use(document["used"])
         if wrong:
-            raise SanityError("; ".join(wrong))
+            raise Wrong("; ".join(wrong))
         self.label_check = labels.verdict(silent) if self.has_label else ""
