@@ -57,14 +57,14 @@ SCALES = {
 
 # The real ior's options for a call; it has no others.
 REAL_IOR = {
-    "posix": ("POSIX", "-a POSIX -F"),
-    "posix-shared": ("POSIX", "-a POSIX"),
-    "mpiio:collective": ("MPIIO", "-a MPIIO -c"),
-    "mpiio:independent": ("MPIIO", "-a MPIIO"),
-    "hdf5:collective": ("HDF5", "-a HDF5 -c"),
-    "hdf5:independent": ("HDF5", "-a HDF5"),
-    "pnetcdf:collective": ("NCMPI", "-a NCMPI -c"),
-    "pnetcdf:independent": ("NCMPI", "-a NCMPI"),
+    "posix": ["-a", "POSIX", "-F"],
+    "posix-shared": ["-a", "POSIX"],
+    "mpiio:collective": ["-a", "MPIIO", "-c"],
+    "mpiio:independent": ["-a", "MPIIO"],
+    "hdf5:collective": ["-a", "HDF5", "-c"],
+    "hdf5:independent": ["-a", "HDF5"],
+    "pnetcdf:collective": ["-a", "NCMPI", "-c"],
+    "pnetcdf:independent": ["-a", "NCMPI"],
 }
 
 APIS = re.compile(r"API for I/O \[([^\]]*)\]")
@@ -134,7 +134,7 @@ class Ior(IoBenchmark):
         wanted, self.ior_program = self.ior_program, ""
         directed = any(":" in key for key in self.all_hints())
         if self.call in REAL_IOR and wanted != "none" and self.dumps == 1 and not directed:
-            api, _ = REAL_IOR[self.call]
+            _, api, *_ = REAL_IOR[self.call]
             self.ior_program = find_ior(wanted, self.current_environ, api) or ""
         if self.ior_program:
             self.hints_form = "ior"
@@ -159,10 +159,10 @@ class Ior(IoBenchmark):
     def ior_options(self) -> list[str]:
         prefix = self.file_prefix
         flags = " -e" if self.fsync else ""
-        own = "own" in (self.striping() or {}) and "-F" in REAL_IOR[self.call][1]
+        own = "own" in (self.striping() or {}) and "-F" in REAL_IOR[self.call]
         folder = "own_dir" if own else "run_dir"
         return [
-            f"{REAL_IOR[self.call][1]} {' '.join(self.pattern_options())}",
+            " ".join([*REAL_IOR[self.call], *self.pattern_options()]),
             f"-w -r -R -i {self.repeats}{flags}",
             "-O summaryFormat=JSON -O summaryFile=ior.json",
             f'-o {shlex.quote(prefix)}"${folder}/ior.data"'
@@ -175,6 +175,9 @@ class Ior(IoBenchmark):
         if not self.ior_program or self.is_dry_run():
             return
         stage = Path(self.stagedir)
+        ceilings: list[dict[str, Any]] = []
+        with suppress(Wrong, KeyError):  # if that run failed, so did the job
+            ceilings = load(stage / "ceilings.json")["samples"]
         asked = Asked(
             method=self.the_call.method,
             mode=self.the_call.mode,
@@ -183,17 +186,10 @@ class Ior(IoBenchmark):
             hints=self.all_hints(),
             prefix=self.file_prefix or None,
             hosts=tuple(self.job.nodelist),
-            ceilings=self.measured_ceilings(stage / "ceilings.json"),
+            ceilings=tuple(ceilings),
             ceilings_uncached=self.drop_caches,
         )
         convert_files(stage, stage / self.job.stdout, asked)
-
-    @staticmethod
-    def measured_ceilings(path: Path) -> tuple[dict[str, Any], ...]:
-        """The samples of the run for the ceilings; none if it failed (then the job did too)."""
-        with suppress(Wrong, KeyError):
-            return tuple(load(path)["samples"])
-        return ()
 
 
 @benchmark

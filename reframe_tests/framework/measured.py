@@ -22,15 +22,6 @@ UNITS = {"bw": "MiB/s", "rate": "1/s", "peak": "B", **dict.fromkeys(("time", *LA
 Figures = dict[str, tuple[float, str]]
 
 
-def figures_of(document: dict[str, Any]) -> Figures:
-    known = {**document["summary"], **_stretch_times(document)}
-    return {
-        name: (value, UNITS.get(name.rpartition("_")[2], "1"))
-        for name, value in known.items()
-        if value is not None
-    }
-
-
 def _stretch_times(document: dict[str, Any]) -> dict[str, float]:
     """If calls are named: `write_coordinates_time`, the median of the slowest process's, in s."""
     times: dict[str, list[float]] = {}
@@ -49,7 +40,11 @@ class Measured(rfm.RegressionTestPlugin):
             return
         document = load(Path(self.stagedir) / DOCUMENT)
         self.caches = document["used"]["caches"] or ""
-        figures = figures_of(document)
+        figures = {
+            name: (value, UNITS.get(name.rpartition("_")[2], "1"))
+            for name, value in {**document["summary"], **_stretch_times(document)}.items()
+            if value is not None
+        }
         shares = filesystems.published_shares(self.file_system, document["summary"])
         figures |= {name: (share, "1") for name, share in shares.items()}
         figures |= self.ledger_figures()

@@ -38,9 +38,6 @@ class Planned(IoBenchmark):
             self.valid_systems = []
         if self.in_quick():
             self.tags |= {"quick"}
-
-    @run_after("setup")
-    def keep_plan(self) -> None:
         self.keep_files = [*self.keep_files, self.kept]
 
     def plan_once(self) -> None:

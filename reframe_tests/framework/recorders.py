@@ -39,10 +39,6 @@ class Recorder:
     library: str
     real: bool
 
-    @property
-    def title(self) -> str:
-        return "the Darshan runtime" if self.real else "the embedded recorder"
-
 
 def find(
     extras: Mapping[str, Any],
@@ -91,11 +87,11 @@ def values(
         variables |= {"IOGAUGE_TRACE_DIR": f'"$PWD/{RAW}"', "IOGAUGE_TRACE_INCLUDE": '"$run_dir"'}
         variables |= {"IOGAUGE_TRACE_PLANT": "$((RANDOM*32768+RANDOM))"}
         variables |= {"IOGAUGE_TRACE_SEGMENTS": "0"} if dxt else {}
-        prepare = [f"mkdir -p {RAW}"]
+        title, prepare = "the embedded recorder", [f"mkdir -p {RAW}"]
     else:
         variables |= {"DARSHAN_CONFIG_PATH": f'"$PWD/{CONFIG}"', "DARSHAN_LOGFILE": f'"$PWD/{LOG}"'}
-        prepare = _config(dxt, records)
-    return {"recorder": recorder.title, "prepare": prepare, "variables": variables}
+        title, prepare = "the Darshan runtime", _config(dxt, records)
+    return {"recorder": title, "prepare": prepare, "variables": variables}
 
 
 def _config(dxt: bool, records: int) -> list[str]:
