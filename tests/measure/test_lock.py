@@ -285,7 +285,7 @@ def test_of_another_machine_or_container_nothing_is_removed_but_named(
 ) -> None:
     folder = left(tmp_path, "iogauge.abcDEF12", owner(os.getpid(), "4711", began="1", **other))
     (said,) = leftovers.remove(tmp_path)
-    assert str(folder) in said and "job 4711" in said and "may be alive" in said
+    assert str(folder) in said and "job 4711" in said and "may still use it" in said
     assert "/0123" not in said
     assert (folder / "data").exists()
 
