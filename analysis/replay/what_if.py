@@ -96,7 +96,8 @@ def make(trace: Trace, out: Path, direction: int = WRITE) -> WhatIf:
     notes: list[str] = []
     own: dict[int, list[tuple[str, int]]] = {}
     dumps: list[list[tuple[str, Array]]] = []
-    for i, by_rank in _moved(trace, direction, word, notes).items():
+    found_of, times = _moved(trace, direction, word, notes)
+    for i, by_rank in found_of.items():
         path = trace.files[i].path
         name = path.rsplit("/", 1)[-1]
         whole = _Part("", (), by_rank)
@@ -139,32 +140,41 @@ def make(trace: Trace, out: Path, direction: int = WRITE) -> WhatIf:
             "who owns what is as the MPI library's own POSIX calls have it: after collective "
             "calls, its aggregators"
         )
-    made = WhatIf(named, steps, trace.processes, notes)
+    made = WhatIf(named, steps * times, trace.processes, notes)
     write_whole(out, _encoded(made, trace))
     return made
 
 
-def _moved(trace: Trace, direction: int, word: str, notes: list[str]) -> dict[int, ByRank]:
-    """For each file: what each process read or wrote, in as few extents as possible."""
+def _moved(
+    trace: Trace, direction: int, word: str, notes: list[str]
+) -> tuple[dict[int, ByRank], int]:
+    """For each file: what each process read or wrote, in as few extents as possible; and how many
+    times it wrote all of it."""
     found: dict[int, ByRank] = {}
-    all_ = again = 0
+    sizes: list[tuple[int, int]] = []  # with and without what was moved before
     for rank in range(trace.processes):
         rows, _ = trace.pieces(rank)
         moved = moved_extents(rows, np.zeros(len(rows), np.int64), direction)
-        size = int(rows["length"][rows["write"] == direction].sum())
-        all_ += size
-        again += size - int((moved["end"] - moved["start"]).sum())
+        rows = rows[rows["write"] == direction]
         for i in np.unique(moved["file"]).tolist():
             mine = moved[moved["file"] == i]
             found.setdefault(i, {})[rank] = (mine["start"].copy(), mine["end"].copy())
-    if again > MOST_AGAIN * all_:
+            size = int(rows["length"][rows["file"] == i].sum())
+            sizes.append((size, int((mine["end"] - mine["start"]).sum())))
+    all_, once = (sum(of) for of in zip(*sizes, strict=True)) if sizes else (0, 0)
+    # What is read again may come from memory.
+    times = round(all_ / once) if once and direction == WRITE else 1
+    left = sum(abs(size - times * distinct) for size, distinct in sizes)
+    if left > MOST_AGAIN * all_:
         raise CannotReplayError(
-            f"{trace.path}: {again} of {all_} bytes were {word} by a process that had {word} them "
-            "before; other methods move each byte once, so none can be compared"
+            f"{trace.path}: {all_ - once} of {all_} bytes were {word} by a process that had {word} "
+            "them before; other methods move each byte once, so none can be compared"
         )
-    if again:
-        notes.append(f"left out: {again} bytes {word} by a process that had {word} them before")
-    return dict(sorted(found.items()))
+    if times > 1:
+        notes.append(f"each byte was {word} {times} times: {times} dumps")
+    if left:
+        notes.append(f"left out: {left} bytes {word} by a process that had {word} them before")
+    return dict(sorted(found.items())), times
 
 
 def _shown_from(trace: Trace) -> dict[int, int]:
