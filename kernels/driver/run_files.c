@@ -137,11 +137,14 @@ void io_drop_caches(io_session *s) {
     if (s->found) each_cached_file(s, look_at_cache);
 }
 
-/* The others may hang in a library: the process that ends the job removes the shared file. */
-static void remove_all_files(io_session *s) {
-    for (uint64_t step = 0; io_may_remove(s, step); step++)
-        handle_step(s, step, true, s->unmoved || s->removed ? 0 : UINT64_MAX, remove_file);
+/* Nothing of a series that servers have not moved, or that timed calls have removed. */
+static void each_removable_file(io_session *s, bool shared, handle_file *handle) {
+    uint64_t most = s->unmoved || s->removed ? 0 : UINT64_MAX;
+    for (uint64_t step = 0; io_may_remove(s, step); step++) handle_step(s, step, shared, most, handle);
 }
+
+/* The others may hang in a library: the process that ends the job removes the shared file. */
+static void remove_all_files(io_session *s) { each_removable_file(s, true, remove_file); }
 
 static void remove_directories(const io_session *s) {
     for (uint64_t step = 0; io_may_remove(s, step); step++) io_remove_directory(s, step);
@@ -184,8 +187,7 @@ int io_remove_all(io_session *s) {
     int status = 0;
     bool agreed = s->world->error.set; /* the message of an earlier failure stays */
     io_undo_moves(s);
-    for (uint64_t step = 0; io_may_remove(s, step); step++)
-        handle_step(s, step, s->world->rank == 0, s->unmoved || s->removed ? 0 : UINT64_MAX, remove_or_fail);
+    each_removable_file(s, s->world->rank == 0, remove_or_fail);
     if (agreed)
         IO_MPI(s->world, MPI_Barrier, s->world->comm);
     else

@@ -263,6 +263,7 @@ void posix_opened(const char *path, int folder, int flags, int mode, int fd, dou
     }
     recorder_unlock();
     errno = code;
+    if (flags & O_TRUNC) posix_cut(fd, NULL, 0, start);
 }
 
 void posix_redirected(int fd) {

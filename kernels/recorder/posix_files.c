@@ -53,7 +53,6 @@ static int mode_of(int flags, va_list rest) {
         double start = recorder_now();                                                                       \
         int fd = next ARGUMENTS;                                                                             \
         posix_opened(path, FOLDER, flags, mode, fd, start);                                                  \
-        if (fd >= 0 && flags & O_TRUNC) posix_cut(fd, NULL, 0, start);                                       \
         return fd;                                                                                           \
     }
 OPENS(WRAP_OPEN)
@@ -81,7 +80,6 @@ OPENS(WRAP_OPEN)
         double start = recorder_now();                                                                       \
         int fd = next ARGUMENTS;                                                                             \
         posix_opened(path, FOLDER, FLAGS, MODE, fd, start);                                                  \
-        if (fd >= 0 && (FLAGS) & O_TRUNC) posix_cut(fd, NULL, 0, start);                                     \
         return fd;                                                                                           \
     }
 OTHER_OPENS(WRAP_OTHER_OPEN)
