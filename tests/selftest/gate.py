@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 from iogauge.common.processes import with_variable
 from tests.selftest.injector import Plan, preload
 
+MARK = "IOGAUGE_GATE"  # of the run's processes; folders of two checkouts can have one name
 RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK")
 
 
@@ -21,12 +23,13 @@ class Gate:
     `nth` write to `folder`."""
 
     def __init__(self, library: Path, folder: Path, nth: int = 1, rank: int | None = None) -> None:
-        self.variables = preload(library, Plan("write", "stop", nth=nth, rank=rank), folder)
+        plan = Plan("write", "stop", nth=nth, rank=rank)
+        self.variables = {**preload(library, plan, folder), MARK: str(uuid.uuid4())}
         self.ranks = {f"{name}={rank}".encode() for name in RANKS} if rank is not None else None
         self.opened: set[int] = set()  # each stops itself once: later it is others who stop it
 
     def processes(self) -> list[int]:
-        return with_variable("IOGAUGE_INJECT", self.variables["IOGAUGE_INJECT"])
+        return with_variable(MARK, self.variables[MARK])
 
     def stopped(self) -> set[int]:
         found = set()
