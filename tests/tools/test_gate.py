@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The gate: two tests at once, whose folders have one name in mount namespaces of their own."""
+"""The gate: two tests at once, in mount namespaces where their folders have the same name."""
 
 from __future__ import annotations
 
