@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import json
 import os
 import shutil
@@ -16,6 +17,7 @@ import pytest
 
 from iogauge.measure import sites
 from tests.ctest import mpi_settings
+from tests.forked_python import ONE_THREAD
 from tests.reframe_session import ROOT, Session, reframe
 
 pytest_plugins = ["tests.last_commands"]
@@ -42,10 +44,20 @@ CCACHE = {
 def pytest_configure(config: pytest.Config) -> None:
     """Each worker has its own session folder of Open MPI."""
     folder = mpi_settings.session_folder()
-    os.environ |= mpi_settings.settings(folder.name)
+    os.environ |= mpi_settings.settings(folder.name) | ONE_THREAD
     config.add_cleanup(folder.cleanup)
     if shutil.which("ccache"):
         os.environ |= CCACHE
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """What is collected is kept. Looking for garbage in it would take a third of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 # A value of a parameter, by name; and how many quick cases of all tests have it.

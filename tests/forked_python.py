@@ -5,7 +5,9 @@ variable that our modules read on import is started afresh."""
 
 from __future__ import annotations
 
+import atexit
 import functools
+import gc
 import importlib
 import json
 import os
@@ -15,14 +17,17 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, NoReturn
 
 ROOT = Path(__file__).resolve().parents[1]
 AT_START = ("PYTHON", "LD_", "LANG", "LC_")
 AT_IMPORT = {"IOGAUGE_ENVIRONMENTS", "IOGAUGE_REFERENCES"}
 COUNTED = "IOGAUGE_COVERAGE" in os.environ  # coverage.py does not see forks
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}  # others would wait for work, and use a core for that
 LONGEST = 1 << 18  # bytes of a request, with all its environment
 
 Settings = tuple[tuple[str, str], ...]
@@ -82,7 +87,8 @@ def server(
     with its:
         process = subprocess.Popen(
             [sys.executable, "-m", "tests.forked_python", str(its.fileno()), *imports], cwd=ROOT,
-            env={"PATH": os.environ["PATH"], **dict(settings)}, pass_fds=[its.fileno()],
+            env={"PATH": os.environ["PATH"], **ONE_THREAD, **dict(settings)},
+            pass_fds=[its.fileno()],
             stdout=subprocess.DEVNULL,  # which is a program's, later, and buffered as a file's
         )  # fmt: skip
     return ours, process
@@ -91,6 +97,8 @@ def server(
 def serve(connection: socket.socket, imports: Sequence[str]) -> None:
     for name in imports:
         importlib.import_module(name)
+    gc.collect()
+    gc.freeze()  # or each program would look for garbage in all of it, and copy its pages for that
     while True:
         request, files, _, _ = socket.recv_fds(connection, LONGEST, 2)
         if not request:
@@ -98,26 +106,44 @@ def serve(connection: socket.socket, imports: Sequence[str]) -> None:
         if not (process := os.fork()):
             connection.close()
             be(**json.loads(request), files=files)
-            return
         for file in files:
             os.close(file)
         connection.send(str(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])).encode())
 
 
-def be(words: list[str], environment: dict[str, str], seconds: int, files: Sequence[int]) -> None:
-    """Become the program. How it ends is left to Python."""
+def be(
+    words: list[str], environment: dict[str, str], seconds: int, files: Sequence[int]
+) -> NoReturn:
+    """Become the program, and end as it does."""
     for number, file in enumerate((os.open(os.devnull, os.O_RDONLY), *files)):
         os.dup2(file, number)
         os.close(file)
     signal.alarm(seconds)
     os.environ.clear()
     os.environ.update(environment)
-    if words[0] == "-m":
-        sys.argv = words[1:]
-        runpy.run_module(words[1], run_name="__main__", alter_sys=True)
-    else:
-        sys.argv, sys.path[0] = words, str(Path(words[0]).parent)
-        runpy.run_path(words[0], run_name="__main__")
+    try:
+        if words[0] == "-m":
+            sys.argv = words[1:]
+            runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+        else:
+            sys.argv, sys.path[0] = words, str(Path(words[0]).parent)
+            runpy.run_path(words[0], run_name="__main__")
+    except SystemExit as ended:
+        if not isinstance(ended.code, int | None):
+            raise  # Python prints it
+        end(ended.code or 0)
+    end(0)
+
+
+def end(status: int) -> NoReturn:
+    """As Python does, but without freeing what the server imported, object by object."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status & 0xFF)
+    sys.exit(status)  # Python says what is wrong
 
 
 if __name__ == "__main__":

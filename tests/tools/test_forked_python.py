@@ -29,6 +29,12 @@ PROGRAMS = {
     "an exception": "print('out'); {}['key']",
     "a signal": "print('out', flush=True); os.kill(os.getpid(), 9)",
     "at exit": "import atexit; atexit.register(print, 'at exit'); print('before')",
+    "a thread": "import threading, time; threading.Thread(target=lambda: "
+    "(time.sleep(0.1), print('later'))).start()",
+    "an open file": "kept = open(1, 'w', closefd=False); kept.write('kept')",
+    "no output left": "print('out'); sys.stdout.close()",
+    "a status above 255": "sys.exit(263)",
+    "a status below 0": "sys.exit(-1)",
     "a process": "import subprocess; subprocess.run(['sh', '-c', 'echo $X; exit 3'], check=True)",
     "without an end": "print('out', flush=True); os._exit(5)",
 }
