@@ -73,17 +73,25 @@ int statfs(const char *path, struct statfs *s) {
 """
 
 
+def compiled(stack: Stack, folder: Path, source: str, words: tuple[str, ...]) -> Path:
+    """A program, made in this folder if it is not there."""
+    program = folder / f"{Path(source).stem}-{stack.name}"
+    if not program.exists():
+        compiler = [f"mpicc.{stack.name}", "-D_GNU_SOURCE", "-pthread", "-w", *words]
+        path = Path(__file__).with_name(source)
+        subprocess.run([*compiler, str(path), "-o", str(program)], check=True)
+    return program
+
+
 def raced(
     stack: Stack, folder: Path, kind: str, *libraries: Path, program_of: str = "mpi_ordered.c",
     words: tuple[str, ...] = (),
 ) -> Blame:  # fmt: skip
     """What `blame` finds in a run of a program, with these libraries preloaded. `words`: for its
-    compiler."""
-    program, traces, data = (folder / name for name in ("program", "traces", "data"))
+    compiler; without them the tests of a worker share the program."""
+    traces, data = folder / "traces", folder / "data"
     data.mkdir()
-    source = Path(__file__).with_name(program_of)
-    compiler = [f"mpicc.{stack.name}", "-D_GNU_SOURCE", "-pthread", "-w", *words]
-    subprocess.run([*compiler, str(source), "-o", str(program)], check=True)
+    program = compiled(stack, folder if words else folder.parent, program_of, words)
     variables = preload(stack, traces, data, dxt=True)
     variables["LD_PRELOAD"] = ":".join([variables["LD_PRELOAD"], *map(str, libraries)])
     done = launched(stack, 3, [program, data / "f", kind], variables)
