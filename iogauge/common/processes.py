@@ -78,12 +78,15 @@ def ancestors(process: int) -> list[int]:
 def of_session(leader: int) -> list[int]:
     """The process with this pid and all of the session that it leads."""
     found = [leader] if began(leader) else []
-    for entry in PROC.iterdir():
-        if entry.name.isdecimal() and int(entry.name) != leader:
-            state, _parent, _group, session, *_ = _stat(entry.name) or ["X"] * 4
-            if state not in "ZX" and int(session) == leader:
-                found.append(int(entry.name))
+    for process in _all():
+        with suppress(ProcessLookupError):
+            if process != leader and os.getsid(process) == leader and began(process):
+                found.append(process)
     return found
+
+
+def _all() -> list[int]:
+    return [int(entry.name) for entry in os.scandir(PROC) if entry.name.isdecimal()]
 
 
 def send(number: int, find: Callable[[], Collection[int]]) -> bool:
@@ -120,16 +123,16 @@ def with_variable(name: str, value: str) -> list[int]:
     """Other processes with the variable in their environment, as far as this user sees."""
     word = f"{name}={value}".encode()
     found = []
-    for entry in PROC.iterdir():
-        if entry.name.isdecimal() and int(entry.name) != os.getpid():
-            with suppress(OSError):  # it has ended, or is another user's
-                if word in _environment(entry).split(b"\0"):
-                    found.append(int(entry.name))
+    for process in _all():
+        with suppress(OSError):  # it has ended, or is another user's
+            if process != os.getpid() and word in _environment(process).split(b"\0"):
+                found.append(process)
     return found
 
 
-def _environment(entry: Path) -> bytes:
+def _environment(process: int) -> bytes:
     """A process's environment. During exec it is empty for a moment, as are its arguments."""
+    entry = PROC / str(process)
     end = time.monotonic() + PATIENCE
     looks = 0
     while not (found := (entry / "environ").read_bytes()) and looks < LOOKS:
