@@ -3,8 +3,9 @@
 
 Open MPI 4.1 crashes in MPI_Finalize now and then: it unloads mca_pmix_ext3x.so before it stops the
 thread that calls it, and threads of PMIx outlive their data (docs/selftest.md). Its handler for
-signals prints the calls, or crashes itself if the code is gone. Such a run is repeated once; a
-second crash fails, as a defect of iogauge does."""
+signals prints the calls, or crashes itself if the code is gone. Its launcher ends the job when a
+process has failed, but may never end itself (github.com/open-mpi/ompi/issues/3380). Such a run is
+repeated once; a second one fails, as a defect of iogauge does."""
 
 from __future__ import annotations
 
@@ -25,6 +26,8 @@ HANDLER = "*** Process received signal ***"  # says Open MPI; while iokernel run
 SIGNALLED = (-11, -6, 134, 139)  # statuses of a process, and of a launcher, after a crash
 # Of MPICH's mpiexec, without a word: SIGPIPE, once in 1,500 processes that end at once.
 LAUNCHER_DIED = (-13, 141)
+# Says Open MPI's mpiexec when it ends the job.
+JOB_ENDED = "detected that one or more processes exited with non-zero status"
 LONGEST = 400  # characters of a warning
 OF_MPICH = "BAD TERMINATION"
 # A call in the list of Open MPI's handler, from the innermost on.
@@ -73,8 +76,15 @@ def may_be_of_mpi(done: subprocess.CompletedProcess[str]) -> bool:
     return done.returncode in SIGNALLED and OF_MPICH not in said and not _is_ours(said)
 
 
-def _launcher_died(done: object) -> bool:
-    return getattr(done, "returncode", getattr(done, "status", None)) in LAUNCHER_DIED
+def _launcher_failed(done: object) -> bool:
+    """`done`: an Ended or the like, whose status is None if its time ran out."""
+    status = getattr(done, "returncode", getattr(done, "status", 0))
+    return status in LAUNCHER_DIED or (status is None and JOB_ENDED in _said(done))
+
+
+def _said(done: object) -> str:
+    said = getattr(done, "stderr", getattr(done, "said", done)) or ""
+    return said.decode(errors="replace") if isinstance(said, bytes) else str(said)
 
 
 def twice_at_most(
@@ -83,13 +93,18 @@ def twice_at_most(
     renew: Callable[[], object] = lambda: None,
 ) -> Done:
     """What a run gave; of one in which MPI crashed, what a second gave. `renew`: before that."""
-    done = run()
-    if _launcher_died(done) or crashed(done):
-        said = str(getattr(done, "stderr", done))[:LONGEST]
-        warnings.warn(f"repeated, because MPI crashed: {said}", stacklevel=2)
-        renew()
+    try:
         done = run()
-    return done
+        if not (_launcher_failed(done) or crashed(done)):
+            return done
+        said = _said(done)
+    except subprocess.TimeoutExpired as late:
+        said = _said(late)
+        if JOB_ENDED not in said:
+            raise
+    warnings.warn(f"repeated, because MPI crashed: {said[:LONGEST]}", stacklevel=2)
+    renew()
+    return run()
 
 
 def again(words: list[str]) -> list[str]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import subprocess
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -111,6 +112,37 @@ def test_a_run_whose_launcher_died_is_repeated_once(kind: str, status: int) -> N
             lambda: SimpleNamespace(stderr="", **{kind: next(runs)}), lambda _: False
         )
     assert vars(done)[kind] == status and list(runs) == [2]
+
+
+SAID = """--------------------------------------------------------------------------
+mpiexec.openmpi detected that one or more processes exited with non-zero status, thus causing
+the job to be terminated. The first process to do so was:
+
+  Process name: [[19433,1],1]
+  Exit code:    1
+--------------------------------------------------------------------------"""
+HUNG = "iokernel: error: process 0 on n1: no progress for 2 s (--patience)"
+
+
+@pytest.mark.parametrize("kind", ["status", "exception"])
+@pytest.mark.parametrize(("said", "runs"), [(SAID, 2), (HUNG, 1)])
+def test_a_launcher_that_does_not_end_after_its_job(said: str, runs: int, kind: str) -> None:
+    """The run is repeated. A program that does not end is no fault of the launcher."""
+    left = [1, 2, 3]
+
+    def run() -> SimpleNamespace:
+        left.pop()
+        if kind == "exception":
+            raise subprocess.TimeoutExpired("mpiexec", 600, stderr=said.encode())
+        return SimpleNamespace(status=None, stderr=said)
+
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        try:
+            assert mpi_end.twice_at_most(run, lambda _: False).status is None
+        except subprocess.TimeoutExpired:
+            assert kind == "exception"
+    assert (3 - len(left), len(found)) == (runs, runs - 1)
 
 
 @pytest.mark.parametrize(
