@@ -79,7 +79,7 @@ def of_session(leader: int) -> list[int]:
     """The process with this pid and all of the session that it leads."""
     found = [leader] if began(leader) else []
     for process in _all():
-        with suppress(ProcessLookupError):
+        with suppress(OSError):  # it has ended
             if process != leader and os.getsid(process) == leader and began(process):
                 found.append(process)
     return found
