@@ -121,6 +121,7 @@ def be(
     signal.alarm(seconds)
     os.environ.clear()
     os.environ.update(environment)
+    status = 0
     try:
         if words[0] == "-m":
             sys.argv = words[1:]
@@ -131,8 +132,8 @@ def be(
     except SystemExit as ended:
         if not isinstance(ended.code, int | None):
             raise  # Python prints it
-        end(ended.code or 0)
-    end(0)
+        status = ended.code or 0
+    end(status)
 
 
 def end(status: int) -> NoReturn:

@@ -32,6 +32,7 @@ PROGRAMS = {
     "a thread": "import threading, time; threading.Thread(target=lambda: "
     "(time.sleep(0.1), print('later'))).start()",
     "an open file": "kept = open(1, 'w', closefd=False); kept.write('kept')",
+    "an open file and a status": "kept = open(1, 'w', closefd=False); kept.write('x'); sys.exit(3)",
     "no output left": "print('out'); sys.stdout.close()",
     "a status above 255": "sys.exit(263)",
     "a status below 0": "sys.exit(-1)",
