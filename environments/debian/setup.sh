@@ -194,9 +194,10 @@ set_up_stack() {
     done
 }
 
-# Prints the first Python that will do: $PYTHON if set, else the machine's.
+# Prints the first Python that will do: $PYTHON if set, else Debian's, which is built with optimizations
+# and stays where it is. One on PATH may be built without, or belong to a module that is unloaded later.
 find_python() {
-    local python candidates=(python3 /usr/bin/python3)
+    local python candidates=(/usr/bin/python3 python3)
     [[ -z ${PYTHON-} ]] || candidates=("$PYTHON")
     for python in "${candidates[@]}"; do
         if "$python" -c 'import ensurepip, sys, venv
