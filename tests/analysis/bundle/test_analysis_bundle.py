@@ -8,7 +8,6 @@ import io
 import json
 import shutil
 import subprocess
-import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,8 +122,8 @@ def test_an_honest_bundle_verifies_elsewhere(made: Made, tmp_path: Path) -> None
         aside.rename(made.report.parents[1])
     assert code == 0, said
     assert "signed by centre@example.org" in said and "1 met, 1 not met: not accepted" in said
-    with tarfile.open(copy) as tar:
-        tar.extractall(tmp_path / "x", filter="data")
+    (tmp_path / "x").mkdir()
+    subprocess.run(["tar", "-xf", copy, "-C", tmp_path / "x"], check=True)
     subprocess.run(["sha256sum", "--check", "--quiet", "MANIFEST"], cwd=tmp_path / "x", check=True)
     there = {path.name for path in (tmp_path / "x" / FIRST).iterdir()}
     assert there == {"result.json", "trace.darshan", "ledger.json", "case.json", "exit_status",
