@@ -7,12 +7,15 @@ import json
 import re
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from iogauge.measure.kernels import build_for_tests, lacking
 from reframe_tests.machine.calls import BY_NAME
 from reframe_tests.machine.duration import Move, expected_bandwidth, time_limit
+from reframe_tests.machine.fits import PIECE, Fits
 from reframe_tests.machine.placement import Shape, most_per_node
 from tests.site_configs.test_sites import dry_run
 
@@ -196,3 +199,34 @@ def test_a_reused_buffer_is_as_large_as_it_is_reckoned(pattern: str, tmp_path: P
     subprocess.run([*command, "--json", str(tmp_path / "x.json")], check=True, capture_output=True)
     memory = json.loads((tmp_path / "x.json").read_text())["memory"]
     assert right <= memory["buffer"] <= right + 8192
+
+
+@pytest.mark.parametrize(
+    ("asked", "scale", "packs", "must_be_whole", "reused"),
+    [
+        ("", "", False, False, False),
+        ("", "", True, False, True),
+        ("", "", True, True, False),
+        ("", "reused", False, False, True),
+        ("", "reused", False, True, False),
+        ("whole", "reused", True, False, False),
+        ("reused", "", False, False, True),
+    ],
+)
+def test_memory_is_that_of_the_buffer_in_use(
+    asked: str, scale: str, packs: bool, must_be_whole: bool, reused: bool
+) -> None:
+    """The user's, else the scale's where it is possible, else iokernel's default."""
+    run: Any = SimpleNamespace(
+        buffer=asked,
+        the_scale=SimpleNamespace(buffer=scale),
+        packs=packs,
+        buffer_must_be_whole=lambda: must_be_whole,
+        chosen_buffer=lambda: Fits.chosen_buffer(run),
+        reuses_buffer=lambda: Fits.reuses_buffer(run),
+        share_of_a_dump=lambda: 10**9,
+        call_bytes=lambda: 10**6,
+        drop_caches=False,
+        ceilings=False,
+    )
+    assert Fits.held_bytes(run) == (PIECE if reused else 10**9)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,3 +30,15 @@ def test_a_log_runs_and_is_verified(tests: str, name: str, cases: int, tmp_path:
     )  # fmt: skip
     assert session.status == 0, session.text
     assert [case["result"] for case in session.cases] == ["pass"] * cases
+
+
+@pytest.mark.skipif(bool(lacking("openmpi")), reason=str(lacking("openmpi")))
+def test_a_replay_of_which_half_was_verified_fails(tmp_path: Path) -> None:
+    lie = f"{sys.executable} {ROOT / 'tests' / 'tell_a_lie.py'} one_repeat"
+    session = reframe(
+        tmp_path, "-r", "--system", "local", "-p", "openmpi", "-n", "Replay.*fs=ram",
+        "-S", f"kernel_path={build_for_tests('openmpi') / 'iokernel'}", "-S", f"Replay.log={LOG}",
+        "-S", "repeats=2", "-S", f"Replay.postrun_cmds={lie}", tests="replay.py",
+    )  # fmt: skip
+    (case,) = session.cases
+    assert case["result"] == "fail" and "bytes were verified" in case["fail_reason"]

@@ -253,6 +253,16 @@ def test_a_replay_that_is_not_like_its_log(what: str) -> None:
     assert not check.compare(traced(LIKE), traced(LIKE), phases.GAP).wrong
 
 
+def test_a_phase_lasts_from_its_first_begin_to_its_last_end() -> None:
+    """Three accesses, each a tenth of their distance, which is twice as long in the replay."""
+    rows = [[rows_of(LIKE, seconds), rows_of(LIKE[:1], seconds)] for seconds in (0.001, 0.002)]
+    log, replay = (replace(traced([]), accesses=one) for one in rows)
+    (phase,) = check.compare(log, replay, phases.GAP).phases
+    assert (phase.calls, phase.bytes) == (4, 40)
+    assert (phase.log, phase.replay) == (pytest.approx(3e-4), pytest.approx(6e-4))
+    assert (phase.log_whole, phase.replay_whole) == (pytest.approx(2.1e-3), pytest.approx(4.2e-3))
+
+
 def test_a_large_log_needs_little_memory() -> None:
     """`make replay-size` has the whole one. Seconds do not matter here. In a separate
     process, whose memory is the plan's."""
