@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from iogauge.analysis.judge.remedies import NO_SCALES
-from reframe_tests.framework.variants import SCALES, values_of
+from reframe_tests.framework.variants import SCALES, is_called, values_of
 from tests.reframe_session import ROOT, reframe
 
 
@@ -60,6 +60,15 @@ def test_a_value_of_another_type_is_said_with_its_setting(setting: str, tmp_path
     session = reframe(tmp_path, "-l", "-n", "^S3d", "-S", setting, tests="s3d.py")
     assert session.status == 1
     assert f"reframe error: -S {setting}: " in session.text
+
+
+@pytest.mark.parametrize(
+    ("name", "chosen"),
+    [("S3d", True), ("Ior", False), ("S3d@3", True), ("Ior@3", True), ("/1a2b3c4d", True)],
+)
+def test_reframe_chooses_by_hash_and_number(name: str, chosen: bool) -> None:
+    test = type("S3d", (), {"raw_params": {}})
+    assert is_called(test, {}, [name]) == chosen
 
 
 def test_each_scale_is_known() -> None:

@@ -137,6 +137,15 @@ def test_a_track_ends_where_the_fraction_says(recorded: Recorded) -> None:
         assert bar["label"].removesuffix(" %") == f"{filled:.{0 if filled >= 1 else 1}f}"
 
 
+def test_each_series_has_its_colour_and_name_in_the_picture(recorded: Recorded) -> None:
+    table = load(recorded)
+    found, drawn = bars.figure(table), bars.picture(table)
+    assert found and drawn and found["legend"]
+    for name, colour in found["legend"]:
+        text = rf"<text [^>]*>{re.escape(html.escape(name))}</text>"
+        assert re.search(rf'height="12" fill="{colour}"/>\s*{text}', drawn), name
+
+
 def test_a_session_without_numbers_has_a_page_without_plot(recorded: Recorded) -> None:
     for path in recorded.output.rglob("result.json"):
         path.unlink()
