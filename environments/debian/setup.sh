@@ -194,7 +194,7 @@ set_up_stack() {
     done
 }
 
-# Prints the first Python that will do: $PYTHON if set, else Debian's, which is built with optimizations
+# Prints the first Python that will do: $PYTHON if set, else the system's, which is built with optimizations
 # and stays where it is. One on PATH may be built without, or belong to a module that is unloaded later.
 find_python() {
     local python candidates=(/usr/bin/python3 python3)

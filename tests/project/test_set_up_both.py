@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Set-up installs Python while it builds the libraries: how it ends when one of the two fails, or
-when Ctrl-C ends it."""
+"""Functions of set-up: which Python it takes, and how it ends when Python or a library, which are
+installed at the same time, fails, or when Ctrl-C ends it."""
 
 from __future__ import annotations
 
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -17,16 +18,22 @@ SET_UP = Path(__file__).parents[2] / "environments" / "debian" / "setup.sh"
 LONG = "sleep 1000 & until [[ $(</proc/$!/comm) == sleep ]]; do :; done; echo started >pipe; wait"
 
 
-def start(folder: Path, python: str, stack: str) -> subprocess.Popen[str]:
-    """The function with two bodies of its parts, in a session whose processes hold stdout."""
+def functions_of_set_up(folder: Path, then: str) -> Path:
+    """A copy of the script that has all functions, and runs these lines in place of `main`."""
     copy = folder / "environments" / "debian"
     copy.mkdir(parents=True)
     (copy / "common.sh").write_text(SET_UP.with_name("common.sh").read_text())
     functions = SET_UP.read_text().removesuffix('main "$@"\n')
     assert functions != SET_UP.read_text()
-    parts = f"set_up_python() {{\n{python}\n}}\nset_up_stack() {{\n{stack}\n}}\nset_up_both test\n"
     script = copy / "setup.sh"
-    script.write_text(f"{functions}{parts}echo ready\n")
+    script.write_text(f"{functions}{then}\n")
+    return script
+
+
+def start(folder: Path, python: str, stack: str) -> subprocess.Popen[str]:
+    """The function with two bodies of its parts, in a session whose processes hold stdout."""
+    parts = f"set_up_python() {{\n{python}\n}}\nset_up_stack() {{\n{stack}\n}}\nset_up_both test\n"
+    script = functions_of_set_up(folder, f"{parts}echo ready")
     os.mkfifo(folder / "pipe")
     command = ["env", "--default-signal=INT", "bash", str(script)]  # in CI it may be ignored
     return subprocess.Popen(
@@ -62,3 +69,26 @@ def test_what_ends_set_up_ends_both(number: signal.Signals, tmp_path: Path) -> N
     os.killpg(process.pid, number)
     assert process.communicate(timeout=60)[0] == ""
     assert process.returncode == -number
+
+
+def find_python(folder: Path, wanted: str) -> subprocess.CompletedProcess[str]:
+    """With a `python3` on PATH before Debian's, as of a module or of pyenv."""
+    (folder / "python3").symlink_to(sys.executable)
+    words = ["bash", str(functions_of_set_up(folder, "find_python"))]
+    environment = os.environ | {"PATH": f"{folder}:{os.environ['PATH']}", "PYTHON": wanted}
+    return subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
+
+
+def test_debians_python_comes_before_one_on_path(tmp_path: Path) -> None:
+    assert find_python(tmp_path, "").stdout == "/usr/bin/python3\n"
+
+
+def test_the_python_that_is_named_is_taken(tmp_path: Path) -> None:
+    assert find_python(tmp_path, f"{tmp_path}/python3").stdout == f"{tmp_path}/python3\n"
+
+
+def test_a_python_that_is_named_and_will_not_do_is_an_error(tmp_path: Path) -> None:
+    done = find_python(tmp_path, "/bin/false")
+    assert done.returncode == 3
+    assert done.stderr.startswith("set-up: none of these is a Python >= 3.10")
+    assert "/bin/false" in done.stderr

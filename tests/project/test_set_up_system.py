@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -123,31 +122,3 @@ echo try >> {tmp_path}/tries; echo "cut off"
     assert done.returncode == status
     assert ("cut off" in done.stderr) == bool(status)
     assert len((tmp_path / "tries").read_text().split()) == min(failures + 1, 3)
-
-
-def find_python(folder: Path, wanted: str) -> subprocess.CompletedProcess[str]:
-    """With a `python3` on PATH before Debian's, as of a module or of pyenv."""
-    (folder / "python3").symlink_to(sys.executable)
-    debian = folder / "checkout" / "environments" / "debian"
-    shutil.copytree(ROOT / "environments" / "debian", debian)
-    functions, main, _ = (debian / "setup.sh").read_text().rpartition('main "$@"')
-    assert main
-    (debian / "setup.sh").write_text(f"{functions}find_python\n")
-    environment = os.environ | {"PATH": f"{folder}:{os.environ['PATH']}", "PYTHON": wanted}
-    words = ["bash", str(debian / "setup.sh")]
-    return subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
-
-
-def test_debians_python_comes_before_one_on_path(tmp_path: Path) -> None:
-    assert find_python(tmp_path, "").stdout == "/usr/bin/python3\n"
-
-
-def test_the_python_that_is_named_is_taken(tmp_path: Path) -> None:
-    assert find_python(tmp_path, f"{tmp_path}/python3").stdout == f"{tmp_path}/python3\n"
-
-
-def test_a_python_that_is_named_and_will_not_do_is_an_error(tmp_path: Path) -> None:
-    done = find_python(tmp_path, "/bin/false")
-    assert done.returncode == 3
-    assert done.stderr.startswith("set-up: none of these is a Python >= 3.10")
-    assert "/bin/false" in done.stderr
