@@ -237,4 +237,4 @@ static const kind kinds[] = {
     KIND(merged),
 };
 
-int main(int argc, char **argv) { return run_kind(argc, argv, kinds, sizeof kinds / sizeof *kinds); }
+int main(int argc, char **argv) { return run_kinds(argc, argv, kinds, sizeof kinds / sizeof *kinds); }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Processes 0 and 1 of three write the same bytes, in an order or not: for test_recorder_order.py. A program
- * has the kinds of order as functions, in KINDS.
+ * has the kinds of order as functions, in KINDS. Each has the file FOLDER/KIND/f, and the next one begins
+ * when all processes ended it.
  *
- *     PROGRAM FILE KIND */
+ *     PROGRAM FOLDER KIND... */
 #ifndef MPI_KINDS_H
 #define MPI_KINDS_H
 
@@ -51,20 +52,24 @@ typedef struct {
 } kind;
 #define KIND(NAME) {#NAME, NAME}
 
-static int run_kind(int argc, char **argv, const kind *kinds, int n) {
-    int given, known = 0;
-    MUST(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &given));
-    MUST(MPI_Comm_rank(WORLD, &me));
-    MUST(argc != 3);
-    snprintf(path, sizeof path, "%s", argv[1]);
+static void run_kind(const kind *one, const char *folder) {
+    snprintf(path, sizeof path, "%s/%s/f", folder, one->name);
     data = open(path, O_RDWR | O_CREAT, 0666);
     MUST(data < 0);
     MUST(MPI_Barrier(WORLD));
-    for (int i = 0; i < n; i++)
-        if (!strcmp(argv[2], kinds[i].name)) known = 1, kinds[i].run();
-    MUST(!known);
+    one->run();
     MUST(MPI_Barrier(WORLD));
     MUST(close(data));
+}
+
+static int run_kinds(int argc, char **argv, const kind *kinds, int n) {
+    int given, known = 0;
+    MUST(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &given));
+    MUST(MPI_Comm_rank(WORLD, &me));
+    for (int at = 2; at < argc; at++)
+        for (int i = 0; i < n; i++)
+            if (!strcmp(argv[at], kinds[i].name)) known++, run_kind(kinds + i, argv[1]);
+    MUST(argc < 3 || known != argc - 2);
     MPI_Finalize();
     return 0;
 }

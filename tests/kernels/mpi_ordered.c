@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Processes 0 and 1 of three write the same bytes with pwrite. For test_recorder_order.py.
  *
- *     mpi_ordered FILE KIND    how they are ordered, or seem to be
+ *     mpi_ordered FOLDER KIND...    how they are ordered, or seem to be
  *
+ * Each kind has the file FOLDER/KIND/f, and the next one begins when all processes ended it.
  * Process 0 writes between before() and after(), process 1 between arrive() and leave(). */
 #include <fcntl.h>
 #include <mpi.h>
@@ -205,6 +206,7 @@ static void arrive_later(void) {
         CHECK(MPI_Recv_init(all, 1, MPI_BYTE, 0, 1, WORLD, &request));
         CHECK(MPI_Start(&request));
         CHECK(MPI_Wait(&request, ANY));
+        CHECK(MPI_Request_free(&request));
     }
     if (is("on-grid")) take(0, 1, grid);
     if (is("early-ibarrier")) CHECK(MPI_Ibarrier(WORLD, &request));
@@ -328,47 +330,52 @@ static void prepare(const char *path) {
     }
 }
 
-int main(int argc, char **argv) {
-    int rank;
-    char name[4096];
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(WORLD, &rank);
-    if (argc != 3) MPI_Abort(WORLD, 2);
-    path_of_all = argv[1];
-    kind = argv[2];
-    me = rank;
-    prepare(argv[1]);
-    snprintf(name, sizeof name, "%s.lock", argv[1]);
-    int fd = open(argv[1], O_RDWR | O_CREAT, 0666), guard = open(name, O_RDWR | O_CREAT, 0666);
-    if (ftruncate(fd, SIZE)) MPI_Abort(WORLD, 6);
-    CHECK(MPI_Comm_dup(WORLD, &other));
-    CHECK(MPI_Comm_split(WORLD, rank < 2 ? 0 : 1, rank, &pair));
-    CHECK(MPI_Barrier(WORLD));
-    if (rank == 0) {
+static void pass_on(void) {
+    if (is("chain")) {
+        take(0, 1, WORLD);
+        give(1, 1, WORLD);
+    }
+    if (is("sent-between")) {
+        take(0, 1, between);
+        give(1, 1, WORLD);
+    }
+    if (is("early-ibarrier")) {
+        CHECK(MPI_Ibarrier(WORLD, &request));
+        CHECK(MPI_Wait(&request, ANY));
+    }
+}
+
+static void run(int fd, int guard) {
+    if (me == 0) {
         before();
         put(fd, guard);
         after();
-        collective();
-    } else if (rank == 1) {
+    } else if (me == 1) {
         arrive();
-        collective();
+    } else {
+        pass_on();
+    }
+    collective();
+    if (me == 1) {
         put(fd, guard);
         leave();
-    } else {
-        if (is("chain")) {
-            take(0, 1, WORLD);
-            give(1, 1, WORLD);
-        }
-        if (is("sent-between")) {
-            take(0, 1, between);
-            give(1, 1, WORLD);
-        }
-        if (is("early-ibarrier")) {
-            CHECK(MPI_Ibarrier(WORLD, &request));
-            CHECK(MPI_Wait(&request, ANY));
-        }
-        collective();
     }
+}
+
+static void run_kind(const char *folder) {
+    char name[4096], lock_name[4200];
+    snprintf(name, sizeof name, "%s/%s/f", folder, kind);
+    snprintf(lock_name, sizeof lock_name, "%s.lock", name);
+    path_of_all = name;
+    token = 'a';
+    memset(all, 0, sizeof all);
+    prepare(name);
+    int fd = open(name, O_RDWR | O_CREAT, 0666), guard = open(lock_name, O_RDWR | O_CREAT, 0666);
+    if (ftruncate(fd, SIZE)) MPI_Abort(WORLD, 6);
+    CHECK(MPI_Comm_dup(WORLD, &other));
+    CHECK(MPI_Comm_split(WORLD, me < 2 ? 0 : 1, me, &pair));
+    CHECK(MPI_Barrier(WORLD));
+    run(fd, guard);
     CHECK(MPI_Barrier(WORLD));
     if (opened != MPI_FILE_NULL) CHECK(MPI_File_close(&opened));
     close(fd);
@@ -376,7 +383,19 @@ int main(int argc, char **argv) {
     CHECK(MPI_Win_free(&window));
     CHECK(MPI_Comm_free(&between));
     CHECK(MPI_Comm_free(&grid));
+    CHECK(MPI_Comm_free(&late));
+    CHECK(MPI_Comm_free(&pair));
     CHECK(MPI_Comm_free(&other));
+}
+
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(WORLD, &me);
+    if (argc < 3) MPI_Abort(WORLD, 2);
+    for (int i = 2; i < argc; i++) {
+        kind = argv[i];
+        run_kind(argv[1]);
+    }
     MPI_Finalize();
     return 0;
 }

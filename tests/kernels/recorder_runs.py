@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from iokernel_stacks import SECONDS, Run, Stack
+from iokernel_stacks import ROOT, SECONDS, Run, Stack
 from trace_figures import check_traces
 
 from iogauge.analysis.darshan.convert import short_names
@@ -35,6 +35,15 @@ def traced(command: list[str], environment: dict[str, str]) -> subprocess.Comple
     return subprocess.run(
         ["env", *words, *command], capture_output=True, text=True, timeout=SECONDS, check=False
     )
+
+
+def compiled(stack: Stack, source: Path, program: Path, *words: str) -> Path:
+    """A program of MPI whose waiting processes sleep, as those of the tests' iokernel do: they
+    may be more than the cores. `words`: for its compiler."""
+    sleeps = ROOT / "kernels" / "tests" / "sleep_while_waiting.c"
+    compiler = [f"mpicc.{stack.name}", "-D_GNU_SOURCE"]
+    subprocess.run([*compiler, str(source), str(sleeps), *words, "-o", str(program)], check=True)
+    return program
 
 
 def launched(

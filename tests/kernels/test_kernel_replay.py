@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from iokernel_stacks import Stack, missing, prepared, stacks
-from recorder_runs import kernel, launched, preload
+from recorder_runs import compiled, kernel, launched, preload
 
 from iogauge.analysis.replay import check, plan, schedule, trace, what_if
 from iogauge.analysis.replay.own import COLLECTIVE
@@ -310,8 +310,7 @@ def test_the_programs_own_calls(kind: str, stack: Stack, tmp_path: Path) -> None
     as collective calls of the processes that made them."""
     program, data, traces = (tmp_path / name for name in ("dumps", "program", "traces"))
     data.mkdir()
-    source = Path(__file__).with_name("mpi_dumps.c")
-    subprocess.run([f"mpicc.{stack.name}", source, "-o", program], check=True)
+    compiled(stack, Path(__file__).with_name("mpi_dumps.c"), program)
     variables = preload(stack, traces, data, dxt=True)
     done = launched(stack, 2, [program, data, kind, "40", "2"], variables)
     assert done.returncode == 0, done.stderr

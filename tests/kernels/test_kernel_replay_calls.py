@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from iokernel_stacks import Stack
-from recorder_runs import kernel, launched, preload, traces_in
+from recorder_runs import compiled, kernel, launched, preload, traces_in
 from test_kernel_replay import BOTH, CLOSED, MET, Act, write
 
 from iogauge.analysis.darshan.raw import EVENT, OPEN, WAIT, RawProcess
@@ -29,9 +29,7 @@ ACCESS_MODES = 14  # MPI_MODE_RDONLY, WRONLY, RDWR
 
 @pytest.fixture(scope="module")
 def program(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp(stack.name) / "ways"
-    subprocess.run([f"mpicc.{stack.name}", SOURCE, "-o", made], check=True)
-    return made
+    return compiled(stack, SOURCE, tmp_path_factory.mktemp(stack.name) / "ways")
 
 
 def ran(stack: Stack, program: Path, data: Path, words: str, traces: Path | None = None) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from iokernel_stacks import Stack
-from test_recorder_order import raced
+from test_recorder_order import races_by_kind, run_of_kinds
 
 from reframe_tests.framework.recorders import RECORDER
 
@@ -63,8 +63,7 @@ def test_what_may_pass_a_message_is_recorded(stack: Stack) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", LARGE)
-def test_calls_with_large_counts_order(stack: Stack, tmp_path: Path, kind: str) -> None:
+def test_calls_with_large_counts_order(stack: Stack, tmp_path: Path) -> None:
     """The same program, of MPI 4's functions. Those with arrays of counts are left."""
     large = sorted(one for one in of_mpi(stack) if re.fullmatch(r"MPI_[A-Z]\w*[^vw]_c", one))
     if not large:
@@ -72,5 +71,7 @@ def test_calls_with_large_counts_order(stack: Stack, tmp_path: Path, kind: str) 
     header = tmp_path / "large.h"
     names = [one.removesuffix("_c") for one in large if "Reduce_scatter" not in one]
     header.write_text("#include <mpi.h>\n" + "".join(f"#define {n} {n}_c\n" for n in names))
-    found = raced(stack, tmp_path, kind, words=("-include", str(header)))
-    assert len(found.certain) == len(found.races) and bool(len(found.races)) == LARGE[kind]
+    found = run_of_kinds(stack, tmp_path, list(LARGE), words=("-include", str(header)))
+    raced = races_by_kind(found)
+    assert {kind: kind in raced for kind in LARGE} == LARGE
+    assert all(races == certain for races, certain in raced.values())

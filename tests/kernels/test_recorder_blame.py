@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from iokernel_stacks import Stack
-from recorder_runs import kernel, launched, preload
+from recorder_runs import compiled, kernel, launched, preload
 
 from iogauge.analysis.blame import races
 from iogauge.analysis.blame.accesses import MPIIO, POSIX, WRITE
@@ -66,8 +66,7 @@ def test_a_program_that_races(
     is seen, but not whom it orders."""
     program, traces, data = (tmp_path / name for name in ("race", "traces", "data"))
     data.mkdir()
-    source = Path(__file__).with_name("mpi_race.c")
-    subprocess.run([f"mpicc.{stack.name}", source, "-o", program], check=True)
+    compiled(stack, Path(__file__).with_name("mpi_race.c"), program)
     variables = preload(stack, traces, data, dxt=True)
     done = launched(stack, 2, [program, data / "dump.bin", order], variables)
     assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from iokernel_stacks import Stack, lacking
-from recorder_runs import kernel, launched, preload, python, traces_in
+from recorder_runs import compiled, kernel, launched, preload, python, traces_in
 
 from iogauge.analysis.darshan.raw import RawProcess, Slab
 from iogauge.analysis.replay import trace, what_if
@@ -87,8 +87,7 @@ def data_sets(stack: Stack, folder: Path, *, dxt: bool = True) -> list[RawProces
     data.mkdir()
     words = ["pkg-config", "--cflags", "--libs", f"hdf5-{stack.name}"]
     hdf5 = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
-    source = Path(__file__).with_name("mpi_data_sets.c")
-    subprocess.run([f"mpicc.{stack.name}", str(source), *hdf5, "-o", str(program)], check=True)
+    compiled(stack, Path(__file__).with_name("mpi_data_sets.c"), program, *hdf5)
     variables = preload(stack, folder / "traces", data, dxt=dxt)
     done = launched(stack, 2, [program], variables, folder=data)
     assert done.returncode == 0, done.stderr

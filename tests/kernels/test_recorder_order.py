@@ -5,39 +5,44 @@ from __future__ import annotations
 
 import subprocess
 from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from iokernel_stacks import Stack
-from recorder_runs import launched, preload, traces_in
+from recorder_runs import compiled, launched, preload, traces_in
 
 from iogauge.analysis.blame.races import Blame, find
 from iogauge.analysis.darshan.raw import EVENT, FORKED, LOOKED, MESSAGE
 
-ORDERED = (
-    "send", "wildcard", "isend", "waited", "waited-all", "sendrecv", "duplicate", "split", "chain",
-    "broadcast", "reduce", "gather", "scatter", "allgatherv", "gather-scatter", "flock",
-    "lock-file", "record-lock", "ofd-lock", "tested", "tested-all", "waited-any", "waited-some",
-    "probed", "taken", "taken-later", "on-grid", "ring", "reduce-scatter", "cancelled",
-    "lockf", "lock-from-here", "lock-from-end", "flock-and-close", "ftruncate-locked",
-    "ftruncate-by-both",
-)  # fmt: skip
-RACY = (
-    "none", "other-tag", "other-communicator", "early-send", "late-wait", "answer",
-    "broadcast-from-1", "reduce-to-0", "gather-to-0", "scatter-from-1", "shared-locks",
-    "other-waited", "wrong-ring", "barrier-of-others", "early-ibarrier", "early-file", "own-files",
-    "mixed-locks", "lock-of-half", "asked-by-turns", "lock-and-close", "unlock-from-here",
-    "ftruncate", "truncate", "truncate-by-open", "truncate-by-creat",
-)  # fmt: skip
-UNSEEN = (  # what completes is not matched, or whether a path was there before
-    "ibarrier", "ibarrier-tested", "iallgather", "neighbors", "scan", "barrier-between", "fence",
-    "sent-between", "posted", "flushed", "persistent", "file", "moved-file", "lock-by-file",
-    "file-by-turns",
-    "made-by-mkdirat", "made-by-linkat", "made-by-symlinkat", "made-by-renameat",
-    "made-by-renameat2", "made-by-mpi", "gone-by-remove", "gone-by-unlinkat", "gone-by-mpi",
-)  # fmt: skip
-# Of mpi_by_messages.c and mpi_by_others.c, in the same way.
-MORE = {
+# Of each program: kinds in which all accesses are ordered, in which there is a race, and in which
+# there is none that `blame` could tell: what completes is not matched, or whether a path was there
+# before.
+KINDS: dict[str, dict[str, tuple[str, ...]]] = {
+    "mpi_ordered.c": {
+        "ordered": (
+            "send", "wildcard", "isend", "waited", "waited-all", "sendrecv", "duplicate", "split",
+            "chain", "broadcast", "reduce", "gather", "scatter", "allgatherv", "gather-scatter",
+            "flock", "lock-file", "record-lock", "ofd-lock", "tested", "tested-all", "waited-any",
+            "waited-some", "probed", "taken", "taken-later", "on-grid", "ring", "reduce-scatter",
+            "cancelled", "lockf", "lock-from-here", "lock-from-end", "flock-and-close",
+            "ftruncate-locked", "ftruncate-by-both",
+        ),
+        "racy": (
+            "none", "other-tag", "other-communicator", "early-send", "late-wait", "answer",
+            "broadcast-from-1", "reduce-to-0", "gather-to-0", "scatter-from-1", "shared-locks",
+            "other-waited", "wrong-ring", "barrier-of-others", "early-ibarrier", "early-file",
+            "own-files", "mixed-locks", "lock-of-half", "asked-by-turns", "lock-and-close",
+            "unlock-from-here", "ftruncate", "truncate", "truncate-by-open", "truncate-by-creat",
+        ),
+        "unseen": (
+            "ibarrier", "ibarrier-tested", "iallgather", "neighbors", "scan", "barrier-between",
+            "fence", "sent-between", "posted", "flushed", "file", "moved-file",
+            "lock-by-file", "file-by-turns", "made-by-mkdirat", "made-by-linkat",
+            "made-by-symlinkat", "made-by-renameat", "made-by-renameat2", "made-by-mpi",
+            "gone-by-remove", "gone-by-unlinkat", "gone-by-mpi",
+        ),
+    },
     "mpi_by_messages.c": {
         "ordered": ("ssend", "ready", "of_nothing", "from_any", "turns", "subgroups_meet",
                     "reversed", "freed_and_made"),
@@ -59,6 +64,8 @@ MORE = {
 }  # fmt: skip
 
 
+Counted = Callable[[str, str], tuple[int, int]]
+
 # Says that every file is on NFS.
 NFS = """
 #include <linux/magic.h>
@@ -73,55 +80,74 @@ int statfs(const char *path, struct statfs *s) {
 """
 
 
-def compiled(stack: Stack, folder: Path, source: str, words: tuple[str, ...]) -> Path:
-    """A program, made in this folder if it is not there."""
-    program = folder / f"{Path(source).stem}-{stack.name}"
-    if not program.exists():
-        compiler = [f"mpicc.{stack.name}", "-D_GNU_SOURCE", "-pthread", "-w", *words]
-        path = Path(__file__).with_name(source)
-        subprocess.run([*compiler, str(path), "-o", str(program)], check=True)
-    return program
-
-
-def raced(
-    stack: Stack, folder: Path, kind: str, *libraries: Path, program_of: str = "mpi_ordered.c",
-    words: tuple[str, ...] = (),
+def run_of_kinds(
+    stack: Stack, folder: Path, kinds: Sequence[str], *libraries: Path,
+    program_of: str = "mpi_ordered.c", words: tuple[str, ...] = (),
 ) -> Blame:  # fmt: skip
-    """What `blame` finds in a run of a program, with these libraries preloaded. `words`: for its
-    compiler; without them the tests of a worker share the program."""
+    """What `blame` finds in a run of a program that goes through these kinds, each in a folder of
+    its name, with these libraries preloaded. `words`: for its compiler."""
     traces, data = folder / "traces", folder / "data"
-    data.mkdir()
-    program = compiled(stack, folder if words else folder.parent, program_of, words)
+    for kind in kinds:
+        (data / kind).mkdir(parents=True)
+    source = Path(__file__).with_name(program_of)
+    program = compiled(stack, source, folder / source.stem, "-pthread", "-w", *words)
     variables = preload(stack, traces, data, dxt=True)
     variables["LD_PRELOAD"] = ":".join([variables["LD_PRELOAD"], *map(str, libraries)])
-    done = launched(stack, 3, [program, data / "f", kind], variables)
+    done = launched(stack, 3, [program, data, *kinds], variables)
     assert done.returncode == 0, done.stderr
     whole = [one.whole for one in traces_in(traces) if not one.flags & FORKED]
     assert whole == [True] * 3, done.stderr
     return find(traces)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", (*ORDERED, *RACY, *UNSEEN))
-def test_a_kind_of_order(stack: Stack, tmp_path: Path, kind: str) -> None:
-    found = raced(stack, tmp_path, kind)
-    assert bool(len(found.certain)) == (kind in RACY)
-    assert bool(len(found.races)) == (kind in RACY + UNSEEN)
+def raced(stack: Stack, folder: Path, kind: str, *libraries: Path) -> Blame:
+    """Of one kind of mpi_ordered.c alone."""
+    return run_of_kinds(stack, folder, [kind], *libraries)
 
 
-@pytest.mark.slow
+def races_by_kind(found: Blame) -> dict[str, tuple[int, int]]:
+    """How many races there are in each kind that has any, and how many of them are certain."""
+    files = found.traced.accesses["file"]
+    races, certain = (
+        Counter(Path(found.traced.files[i]).parent.name for i in files[some.a])
+        for some in (found.races, found.certain)
+    )
+    return {kind: (races[kind], certain[kind]) for kind in races}
+
+
+@pytest.fixture(scope="module")
+def counted(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Counted:
+    """As `races_by_kind`: of each kind of a program, all in one run."""
+    made: dict[str, dict[str, tuple[int, int]]] = {}
+
+    def of(source: str, kind: str) -> tuple[int, int]:
+        if source not in made:
+            folder = tmp_path_factory.mktemp(Path(source).stem) / stack.name
+            folder.mkdir()
+            kinds = sum(KINDS[source].values(), ())
+            made[source] = races_by_kind(run_of_kinds(stack, folder, kinds, program_of=source))
+        return made[source].get(kind, (0, 0))
+
+    return of
+
+
 @pytest.mark.parametrize(
     ("source", "how", "kind"),
-    [(source, how, kind) for source, of in MORE.items() for how in of for kind in of[how]],
+    [(source, how, kind) for source, of in KINDS.items() for how in of for kind in of[how]],
 )
-def test_another_kind_of_order(
-    stack: Stack, tmp_path: Path, source: str, how: str, kind: str
-) -> None:
-    found = raced(stack, tmp_path, kind, program_of=source)
+def test_a_kind_of_order(counted: Counted, source: str, how: str, kind: str) -> None:
+    races, certain = counted(source, kind)
     if how == "unseen":
-        assert len(found.races) and not len(found.certain)
+        assert races and not certain
     else:
-        assert len(found.certain) == len(found.races) and bool(len(found.races)) == (how == "racy")
+        assert races == certain and bool(races) == (how == "racy")
+
+
+@pytest.mark.slow
+def test_what_a_persistent_request_received_is_unknown(stack: Stack, tmp_path: Path) -> None:
+    """And so are all messages of the same processes and tag: no other kind is in its run."""
+    found = raced(stack, tmp_path, "persistent")
+    assert len(found.races) and not len(found.certain)
 
 
 @pytest.mark.slow
