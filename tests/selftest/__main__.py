@@ -98,12 +98,12 @@ def run_stack(stack: str, base: Path, library: Path, asked: Asked) -> Iterator[J
     program = kernels.test_folder(stack) / "iokernel"
     session = Session(Place(base / stack / "run", library))
     subjects = [s for s in cases.subjects(stack, program) if asked.only.search(s.name)]
+    some = cases.one_of_each(subjects, asked.seed) if asked.most else subjects
     if "bytes" in asked.parts:
-        yield from damage.run(session.place, subjects, asked.corruptions, asked.seed)
+        yield from damage.run(session.place, some, asked.corruptions, asked.seed)
     if "places" in asked.parts:
         yield from run_places(session, subjects, asked)
     if "calls" in asked.parts:
-        some = cases.one_of_each(subjects, asked.seed) if asked.most else subjects
         yield from run_faults(session, some, asked)
 
 
