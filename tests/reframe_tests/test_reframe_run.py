@@ -29,6 +29,18 @@ pytestmark = pytest.mark.skipif(
 
 ONE = ("-t", "smoke", "-t", "disk", "-n", "S3d.*call=mpiio:collective")
 
+# Of each benchmark one case, or what its calls allow.
+EACH = (
+    "S3d %call=posix-shared", "Ior %call=mpiio:collective", "Metadata %call=posix %files=10",
+    "FilePerProcess %processes=2", "CloudModel %call=master",
+    "CgnsStructured %call=cgns:collective", "CgnsUnstructured %call=cgns:collective",
+    "CgnsBlock %call=cgns:collective", "CgnsZoneProcesses %processes=2",
+    "CgnsReadProcesses %call=cgns:serial %processes=1",
+    "CgnsReadProcesses %call=cgns:independent %processes=2",
+    "Paio %call=ioserver:posix %queue=above", "RamsesOwnFiles %contents=amr %call=posix",
+    "RamsesShared %contents=hydro %layout=level-major %call=mpiio:collective",
+)  # fmt: skip
+
 # S3D-IO's 16 values of 8 bytes in each of 23 x 19 x 17 points, 2 dumps.
 SMOKE_BYTES = 23 * 19 * 17 * 16 * 8 * 2
 
@@ -162,6 +174,18 @@ def test_a_ledger_that_does_not_add_up_fails_the_test(tmp_path: Path) -> None:
     assert session.status != 0
     (case,) = session.cases
     assert case["result"] == "fail" and "the byte ledger does not add up" in case["fail_reason"]
+
+
+def test_each_benchmark_moves_the_bytes_that_it_expects(tmp_path: Path) -> None:
+    only = ["CgnsReadProcesses", *(one.replace(" %", "%.*") + "(%|$)" for one in EACH)]
+    names = [word for one in only for word in ("-n", one)]
+    session = reframe(
+        tmp_path, "-r", "-t", "smoke", "-t", "ram$", "-p", "openmpi", "-S", "repeats=1", *names
+    )
+    assert session.status == 0, session.text
+    ran = [case["display_name"].split() for case in session.cases]
+    assert len(ran) == len(EACH)
+    assert all(any({*one.split()} <= {*case} for case in ran) for one in EACH), ran
 
 
 @pytest.mark.slow
