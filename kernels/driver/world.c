@@ -148,6 +148,7 @@ static void wait_for_peers(io_world *w, int n, MPI_Request requests[]) {
     const struct timespec little = {.tv_nsec = 1000000};
     double end = io_monotonic_seconds() + IO_PEER_SECONDS;
     MPI_Status statuses[2];
+    io_now_at(w, IO_AT_OTHERS);
     for (int done = 0; !done;) {
         IO_MPI(w, MPI_Testall, n, requests, &done, statuses);
         if (done) break;
@@ -162,14 +163,12 @@ static void wait_for_peers(io_world *w, int n, MPI_Request requests[]) {
 
 void io_meet(io_world *w) {
     MPI_Request request;
-    io_now_at(w, IO_AT_OTHERS);
     IO_MPI(w, MPI_Ibarrier, w->comm, &request);
     wait_for_peers(w, 1, &request);
 }
 
 void io_reduce_max(io_world *w, MPI_Comm comm, const double *mine, double *most, int n) {
     MPI_Request request;
-    io_now_at(w, IO_AT_OTHERS);
     IO_MPI(w, MPI_Iallreduce, mine, most, n, MPI_DOUBLE, MPI_MAX, comm, &request);
     wait_for_peers(w, 1, &request);
 }
@@ -181,7 +180,6 @@ double io_node_seconds(io_world *w, double began, double ended) {
 }
 
 int io_agree(io_world *w) {
-    io_now_at(w, IO_AT_OTHERS);
     int mine[2] = {w->error.set ? w->rank : INT_MAX, w->rank}, first[2];
     int one = w->error.set, all = 0;
     MPI_Request requests[2];
