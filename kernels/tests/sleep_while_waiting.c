@@ -7,7 +7,7 @@
 #include <time.h>
 
 #ifdef OPEN_MPI
-enum { POLLS = 200, SLEEP_NS = 20000, MOST_NS = 1000000 };
+enum { POLLS = 60, SLEEP_NS = 20000, MOST_NS = 1000000 };
 
 typedef int progress_fn(void); /* of Open MPI 4: void */
 int opal_progress(void);
@@ -16,14 +16,14 @@ int sched_yield(void);
 static _Thread_local unsigned idle;
 static _Thread_local int yielded;
 
-/* Open MPI yields at the end of a poll without an event. The longer it has waited, the longer it sleeps. */
+/* Open MPI yields at the end of a poll without an event. Each sleep is twice as long as the one before. */
 int sched_yield(void) {
     static int (*of_libc)(void);
     if (!of_libc) *(void **)&of_libc = dlsym(RTLD_NEXT, "sched_yield");
     yielded = 1;
     if (++idle <= POLLS) return of_libc();
-    unsigned long ns = SLEEP_NS * (1 + (idle - POLLS) / 16ul);
-    return nanosleep(&(struct timespec){.tv_nsec = ns < MOST_NS ? (long)ns : MOST_NS}, NULL);
+    unsigned more = idle - POLLS - 1;
+    return nanosleep(&(struct timespec){.tv_nsec = more < 6 ? SLEEP_NS << more : MOST_NS}, NULL);
 }
 
 int opal_progress(void) {
