@@ -381,11 +381,8 @@ static void run_kind(const char *folder) {
     close(fd);
     close(guard);
     CHECK(MPI_Win_free(&window));
-    CHECK(MPI_Comm_free(&between));
-    CHECK(MPI_Comm_free(&grid));
-    CHECK(MPI_Comm_free(&late));
-    CHECK(MPI_Comm_free(&pair));
-    CHECK(MPI_Comm_free(&other));
+    MPI_Comm *made[] = {&between, &grid, &late, &pair, &other};
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) CHECK(MPI_Comm_free(made[i]));
 }
 
 int main(int argc, char **argv) {

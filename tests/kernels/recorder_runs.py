@@ -38,8 +38,8 @@ def traced(command: list[str], environment: dict[str, str]) -> subprocess.Comple
 
 
 def compiled(stack: Stack, source: Path, program: Path, *words: str) -> Path:
-    """A program of MPI whose waiting processes sleep, as those of the tests' iokernel do: they
-    may be more than the cores. `words`: for its compiler."""
+    """A program of MPI whose waiting processes sleep, as in the tests' iokernel: there may be
+    more of them than cores. `words`: for its compiler."""
     sleeps = ROOT / "kernels" / "tests" / "sleep_while_waiting.c"
     compiler = [f"mpicc.{stack.name}", "-D_GNU_SOURCE"]
     subprocess.run([*compiler, str(source), str(sleeps), *words, "-o", str(program)], check=True)

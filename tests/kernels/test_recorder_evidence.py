@@ -95,12 +95,14 @@ def test_how_files_were_made_and_flushed(openmpi: Stack, tmp_path: Path) -> None
         "early, late = (os.open(here + '/' + name, make) for name in ('early', 'late'))\n"
         "os.posix_fallocate(early, 0, 1 << 17)\n"
         "os.close(os.open(here + '/early', make))\n"
+        "open(here + '/holes', 'w').truncate(1 << 17)\n"
+        "os.close(os.open(here + '/holes', make))\n"
         "os.fsync(early), os.write(early, b'x')\n"
         "os.write(late, b'x'), os.fsync(late), os.fsync(late)\n"
     )
     python(openmpi, tmp_path, code)
     (storage,) = [path.read_text().split() for path in (tmp_path / "traces").glob("storage-*")]
-    assert storage[-2:] == ["1", "1"]
+    assert storage[-2:] == ["1", "2"]
     (found,) = [path.read_text() for path in (tmp_path / "traces").glob("operations-*")]
     assert "flush 1 1 " in found
 

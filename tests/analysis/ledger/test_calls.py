@@ -118,6 +118,20 @@ def test_the_strip_shows_the_slow_process_however_many_there_are(ranks: int) -> 
     assert ("64 of 1000 processes" in picture.text) == (ranks == 1000)
 
 
+def test_the_strip_names_how_many_times_slower_a_process_is() -> None:
+    slower = (*(0.99 * edge for edge in calls_chart.TIMES), 11)
+    seconds = [0.001] * 10 + [0.001 * one for one in slower]
+    log = log_of([
+        Segments("POSIX", "/f", rank, [(0, 1, 0.0, one)], []) for rank, one in enumerate(seconds)
+    ])  # fmt: skip
+    picture, legend = calls_chart.strip(of_all(log)) or pytest.fail("no picture")
+    named = {path.title.split(": ")[0]: path.title for path in picture.sides[0]}
+    assert [*named] == [name for name, _ in legend]
+    for edge, rank in zip(calls_chart.TIMES[1:], range(11, 14), strict=True):
+        assert named[f"{edge:g} times"].endswith(f"process {rank}")
+    assert named["up to 1.25 times"].endswith(", ...") and named["more"].endswith("process 14")
+
+
 def test_nothing_to_draw_is_no_picture() -> None:
     found = of_all(log_of([]))
     assert calls_chart.strip(found) is None and calls_chart.percentiles(found) is None
