@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from iogauge.measure.kernels import build_for_tests
 from site_configs.support import push
 from tests.analysis_recorded import run_analysis
 from tests.reframe_session import Session, changed_site, reframe, strict_site
@@ -179,9 +180,9 @@ def test_a_ledger_that_does_not_add_up_fails_the_test(tmp_path: Path) -> None:
 def test_each_benchmark_moves_the_bytes_that_it_expects(tmp_path: Path) -> None:
     only = ["CgnsReadProcesses", *(one.replace(" %", "%.*") + "(%|$)" for one in EACH)]
     names = [word for one in only for word in ("-n", one)]
-    session = reframe(
-        tmp_path, "-r", "-t", "smoke", "-t", "ram$", "-p", "openmpi", "-S", "repeats=1", *names
-    )
+    kernel = f"kernel_path={build_for_tests('openmpi') / 'iokernel'}"
+    words = ("-t", "smoke", "-t", "ram$", "-p", "openmpi", "-S", "repeats=1", "-S", kernel)
+    session = reframe(tmp_path, "-r", *words, *names)
     assert session.status == 0, session.text
     ran = [case["display_name"].split() for case in session.cases]
     assert len(ran) == len(EACH)
