@@ -74,7 +74,6 @@ static int act_all(io_replaying *r) {
         double resume = io_monotonic_seconds() + (double)pause * NANO * r->think;
         bool in_step = io_replay_must_be_in_step(r);
         int status = generate_ahead(r);
-        io_now_at(r->session->world, IO_AT_OTHERS);
         if (io_agree(r->session->world)) return -1;
         sleep_until(r, resume);
         more = false;
@@ -89,7 +88,6 @@ static int act_all(io_replaying *r) {
         }
         r->phase += more;
         if (!more && !status) status = io_replay_check_held(r);
-        io_now_at(r->session->world, IO_AT_OTHERS);
         if (io_agree(r->session->world)) return -1;
     }
     return 0;
