@@ -48,8 +48,6 @@ def keep(place: Place, subjects: Iterable[Subject]) -> list[Kept]:
     """Each method's files of each pattern, written by one process without a launcher."""
     found = []
     for subject in subjects:
-        if subject.inner:
-            continue  # its files are the inner method's
         one = replace(subject, processes=1)
         folder = place.base.parent / "kept" / one.name
         shutil.rmtree(folder, ignore_errors=True)
@@ -159,6 +157,7 @@ def _seen(outcome: Outcome, wrong: int) -> int:
 def run(place: Place, subjects: Iterable[Subject], number: int, seed: int) -> Iterator[Judgement]:
     """So many runs, each kept format in its turn."""
     place.clear()
-    kept = keep(place, subjects) if number else []
+    # With an inner method the files are the inner method's.
+    kept = keep(place, [subject for subject in subjects if not subject.inner][:number])
     for turn in range(number if kept else 0):
         yield one(place, kept[turn % len(kept)], random.Random(f"{seed} {turn}"))
