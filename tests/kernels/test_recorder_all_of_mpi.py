@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from iokernel_stacks import Stack
-from test_recorder_order import races_by_kind, run_of_kinds
+from test_recorder_order import program_of, races_by_kind, run_of_kinds
 
 from reframe_tests.framework.recorders import RECORDER
 
@@ -71,7 +71,7 @@ def test_calls_with_large_counts_order(stack: Stack, tmp_path: Path) -> None:
     header = tmp_path / "large.h"
     names = [one.removesuffix("_c") for one in large if "Reduce_scatter" not in one]
     header.write_text("#include <mpi.h>\n" + "".join(f"#define {n} {n}_c\n" for n in names))
-    found = run_of_kinds(stack, tmp_path, list(LARGE), words=("-include", str(header)))
-    raced = races_by_kind(found)
+    program = program_of(stack, "mpi_ordered.c", tmp_path, "-include", str(header))
+    raced = races_by_kind(run_of_kinds(stack, tmp_path, program, list(LARGE)))
     assert {kind: kind in raced for kind in LARGE} == LARGE
     assert all(races == certain for races, certain in raced.values())

@@ -6,6 +6,7 @@ from __future__ import annotations
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,9 @@ KINDS: dict[str, dict[str, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
-Counted = Callable[[str, str], tuple[int, int]]
+Built = Callable[[str], Path]
+Counted = Callable[[str], dict[str, tuple[int, int]]]
+Raced = Callable[..., Blame]
 
 # Says that every file is on NFS.
 NFS = """
@@ -80,17 +83,26 @@ int statfs(const char *path, struct statfs *s) {
 """
 
 
+def program_of(stack: Stack, source: str, folder: Path, *words: str) -> Path:
+    path = Path(__file__).with_name(source)
+    return compiled(stack, path, folder / path.stem, "-pthread", "-w", *words)
+
+
+@pytest.fixture(scope="module")
+def built(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """The program of a source file, which the tests share."""
+    folder = tmp_path_factory.mktemp(stack.name)
+    return cache(lambda source: program_of(stack, source, folder))
+
+
 def run_of_kinds(
-    stack: Stack, folder: Path, kinds: Sequence[str], *libraries: Path,
-    program_of: str = "mpi_ordered.c", words: tuple[str, ...] = (),
-) -> Blame:  # fmt: skip
+    stack: Stack, folder: Path, program: Path, kinds: Sequence[str], *libraries: Path
+) -> Blame:
     """What `blame` finds in a run of a program that goes through these kinds, each in a folder of
-    its name, with these libraries preloaded. `words`: for its compiler."""
+    its name, with these libraries preloaded."""
     traces, data = folder / "traces", folder / "data"
     for kind in kinds:
         (data / kind).mkdir(parents=True)
-    source = Path(__file__).with_name(program_of)
-    program = compiled(stack, source, folder / source.stem, "-pthread", "-w", *words)
     variables = preload(stack, traces, data, dxt=True)
     variables["LD_PRELOAD"] = ":".join([variables["LD_PRELOAD"], *map(str, libraries)])
     done = launched(stack, 3, [program, data, *kinds], variables)
@@ -98,11 +110,6 @@ def run_of_kinds(
     whole = [one.whole for one in traces_in(traces) if not one.flags & FORKED]
     assert whole == [True] * 3, done.stderr
     return find(traces)
-
-
-def raced(stack: Stack, folder: Path, kind: str, *libraries: Path) -> Blame:
-    """Of one kind of mpi_ordered.c alone."""
-    return run_of_kinds(stack, folder, [kind], *libraries)
 
 
 def races_by_kind(found: Blame) -> dict[str, tuple[int, int]]:
@@ -116,19 +123,24 @@ def races_by_kind(found: Blame) -> dict[str, tuple[int, int]]:
 
 
 @pytest.fixture(scope="module")
-def counted(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Counted:
-    """As `races_by_kind`: of each kind of a program, all in one run."""
-    made: dict[str, dict[str, tuple[int, int]]] = {}
+def counted(stack: Stack, built: Built, tmp_path_factory: pytest.TempPathFactory) -> Counted:
+    """`races_by_kind` of a program, with all its kinds in one run."""
 
-    def of(source: str, kind: str) -> tuple[int, int]:
-        if source not in made:
-            folder = tmp_path_factory.mktemp(Path(source).stem) / stack.name
-            folder.mkdir()
-            kinds = sum(KINDS[source].values(), ())
-            made[source] = races_by_kind(run_of_kinds(stack, folder, kinds, program_of=source))
-        return made[source].get(kind, (0, 0))
+    @cache
+    def of(source: str) -> dict[str, tuple[int, int]]:
+        kinds = sum(KINDS[source].values(), ())
+        folder = tmp_path_factory.mktemp(Path(source).stem)
+        return races_by_kind(run_of_kinds(stack, folder, built(source), kinds))
 
     return of
+
+
+@pytest.fixture
+def raced(stack: Stack, built: Built, tmp_path: Path) -> Raced:
+    """A run of one kind of mpi_ordered.c alone, with libraries preloaded."""
+    return lambda kind, *libraries: run_of_kinds(
+        stack, tmp_path, built("mpi_ordered.c"), [kind], *libraries
+    )
 
 
 @pytest.mark.parametrize(
@@ -136,7 +148,7 @@ def counted(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Counted:
     [(source, how, kind) for source, of in KINDS.items() for how in of for kind in of[how]],
 )
 def test_a_kind_of_order(counted: Counted, source: str, how: str, kind: str) -> None:
-    races, certain = counted(source, kind)
+    races, certain = counted(source).get(kind, (0, 0))
     if how == "unseen":
         assert races and not certain
     else:
@@ -144,30 +156,30 @@ def test_a_kind_of_order(counted: Counted, source: str, how: str, kind: str) -> 
 
 
 @pytest.mark.slow
-def test_what_a_persistent_request_received_is_unknown(stack: Stack, tmp_path: Path) -> None:
+def test_what_a_persistent_request_received_is_unknown(raced: Raced) -> None:
     """And so are all messages of the same processes and tag: no other kind is in its run."""
-    found = raced(stack, tmp_path, "persistent")
+    found = raced("persistent")
     assert len(found.races) and not len(found.certain)
 
 
 @pytest.mark.slow
-def test_opening_a_file_together_may_order(stack: Stack, tmp_path: Path) -> None:
+def test_opening_a_file_together_may_order(raced: Raced) -> None:
     """MPI does not say that it does, or that setting its size does. Messages inside MPICH are seen,
     those inside Open MPI not."""
-    assert not len(raced(stack, tmp_path, "opened").certain)
+    assert not len(raced("opened").certain)
 
 
-def test_on_nfs_both_kinds_of_lock_exclude_each_other(stack: Stack, tmp_path: Path) -> None:
+def test_on_nfs_both_kinds_of_lock_exclude_each_other(raced: Raced, tmp_path: Path) -> None:
     source, library = tmp_path / "nfs.c", tmp_path / "nfs.so"
     source.write_text(NFS)
     subprocess.run(["cc", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
-    assert not len(raced(stack, tmp_path, "mixed-locks", library).races)
+    assert not len(raced("mixed-locks", library).races)
 
 
 def test_asking_for_several_things_by_turns_does_not_fill_the_trace(
-    stack: Stack, tmp_path: Path
+    raced: Raced, tmp_path: Path
 ) -> None:
-    raced(stack, tmp_path, "asked-by-turns")
+    raced("asked-by-turns")
     for process in traces_in(tmp_path / "traces"):
         kinds = Counter(kind for *_, kind, _ in EVENT.iter_unpack(process.events))
         if process.rank == 1:

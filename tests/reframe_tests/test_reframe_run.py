@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(
 
 ONE = ("-t", "smoke", "-t", "disk", "-n", "S3d.*call=mpiio:collective")
 
-# Of each benchmark one case, or what its calls allow.
+# A case of most benchmarks, and all that CgnsReadProcesses has on a stack.
 EACH = (
     "S3d %call=posix-shared", "Ior %call=mpiio:collective", "Metadata %call=posix %files=10",
     "FilePerProcess %processes=2", "CloudModel %call=master",
@@ -177,7 +177,7 @@ def test_a_ledger_that_does_not_add_up_fails_the_test(tmp_path: Path) -> None:
     assert case["result"] == "fail" and "the byte ledger does not add up" in case["fail_reason"]
 
 
-def test_each_benchmark_moves_the_bytes_that_it_expects(tmp_path: Path) -> None:
+def test_benchmarks_move_the_bytes_that_they_expect(tmp_path: Path) -> None:
     only = ["CgnsReadProcesses", *(one.replace(" %", "%.*") + "(%|$)" for one in EACH)]
     names = [word for one in only for word in ("-n", one)]
     kernel = f"kernel_path={build_for_tests('openmpi') / 'iokernel'}"
