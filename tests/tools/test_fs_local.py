@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from iogauge.common.paths import ROOT
+from tests.reframe_session import BRIEFLY
 
 
 @pytest.mark.first
 @pytest.mark.slow
 def test_each_byte_is_right_on_local_file_systems(tmp_path: Path) -> None:
-    words = ["--local", "--tests", "quick", "--", "-p", "openmpi"]
+    words = ["--local", "--tests", "quick", "--", "-p", "openmpi", *BRIEFLY]
     done = subprocess.run(
         [sys.executable, "-m", "tests.mounted_fs", *words],
         cwd=ROOT, env={**os.environ, "IOGAUGE_OUTPUT": str(tmp_path)}, capture_output=True,
