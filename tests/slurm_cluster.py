@@ -79,7 +79,11 @@ MinJobAge=10
 OverTimeLimit=0
 {nodes}
 PartitionName=batch Nodes=ionode[1-2] Default=YES MaxTime=60 State=UP
-# A machine to ask about, as `sbatch --test-only` does; none of its nodes is ever started.
+"""
+
+# A machine to ask about, as `sbatch --test-only` does; none of its nodes is ever started. With
+# accounting each of them would be recorded, for 6 CPU seconds.
+EDISON = """\
 SuspendProgram=/bin/false
 ResumeProgram=/bin/false
 SuspendTime=86400
@@ -198,7 +202,7 @@ class Cluster:
             "folder": self.folder, "host": host, "user": pwd.getpwuid(os.geteuid()).pw_name,
             "ctld": ctld, "dbd": dbd, "nodes": nodes,
         }  # fmt: skip
-        more = ACCOUNTING if self.accounting else ""
+        more = ACCOUNTING if self.accounting else EDISON
         self.write("slurm.conf", (SLURM_CONF + more).format(**values))
         self.write("slurmdbd.conf", SLURMDBD_CONF.format(**values))
         # It is only loaded: linuxproc tracks the processes.
