@@ -45,9 +45,10 @@ def victim(folder: Path) -> Path:
 
 
 def damaged(
-    stack: Stack, method: str, damage: Callable[[Path], None], tmp_path: Path
-) -> Iterator[tuple[str, Path, Run]]:
-    """For each pattern: its name, the damaged file, and a run that reads it."""
+    stack: Stack, method: str, tmp_path: Path
+) -> Iterator[tuple[str, Callable[[Path], None], Path, Run]]:
+    """For each pattern and damage: the pattern's name, the damage, the damaged file, and a run that
+    reads it."""
     for pattern in patterns(stack, method):
         folder = tmp_path / pattern
         folder.mkdir()
@@ -55,27 +56,25 @@ def damaged(
         written = stack.run(*words, "--write-only", "--keep", processes=PROCESSES)
         assert written.status == 0, str(written)
         path = victim(folder)
-        damage(path)
-        document = tmp_path / f"{pattern}.json"
-        yield (
-            pattern,
-            path,
-            stack.run(*words, "--read-only", processes=PROCESSES, document=document),
-        )
-        assert path.exists(), "--read-only removes nothing"
+        whole = path.read_bytes()
+        for damage in (cut, foreign):
+            path.write_bytes(whole)
+            damage(path)
+            document = tmp_path / f"{pattern}-{damage.__name__}.json"
+            run = stack.run(*words, "--read-only", processes=PROCESSES, document=document)
+            yield pattern, damage, path, run
+            assert path.exists(), "--read-only removes nothing"
         shutil.rmtree(folder)
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("damage", [cut, foreign])
 @pytest.mark.parametrize("method", METHODS)
-def test_damaged_file(
-    openmpi: Stack, method: str, damage: Callable[[Path], None], tmp_path: Path
-) -> None:
+def test_damaged_file(openmpi: Stack, method: str, tmp_path: Path) -> None:
     """One line that names the file and what was right for it: bytes, a mark or a value."""
-    for pattern, path, run in damaged(openmpi, method, damage, tmp_path):
+    for pattern, damage, path, run in damaged(openmpi, method, tmp_path):
+        what = (pattern, damage.__name__)
         line = run.error(1)  # of a run that ended by itself, soon
-        assert str(path) in line, (pattern, line)
+        assert str(path) in line, (what, line)
         assert run.result()["status"] in ("error", "failed"), str(run)
         expected = ("truncated", "expected ", "; check ", "differs from what was")
-        assert any(word in line for word in expected), (pattern, line)
+        assert any(word in line for word in expected), (what, line)
