@@ -10,12 +10,16 @@ from pathlib import Path
 MEMORY = Path("/dev/shm")
 
 
+def in_memory() -> Path | None:
+    """A folder in memory, where there is one."""
+    return MEMORY if os.access(MEMORY, os.W_OK | os.X_OK) else None
+
+
 def session_folder() -> tempfile.TemporaryDirectory[str]:
     """Of Open MPI, for one launcher at a time: two that create and remove the same folder
     concurrently fail now and then. Some tests run jobs as another user."""
-    in_memory = MEMORY if os.access(MEMORY, os.W_OK | os.X_OK) else None
     folder = tempfile.TemporaryDirectory(
-        prefix="iogauge-ompi-", dir=in_memory, ignore_cleanup_errors=True
+        prefix="iogauge-ompi-", dir=in_memory(), ignore_cleanup_errors=True
     )
     Path(folder.name).chmod(0o1777)
     return folder
