@@ -51,7 +51,7 @@ def changed_kernel(
             # Without optimization: a quarter less time for a program of one changed source.
             run(*(own.get(word, word) for word in words if not word.startswith("-O")))
     assert len(own) > 1, f"nothing is compiled of {changed}"
-    # Which takes a third of the time of GNU ld.
+    # gold takes a third of the time of GNU ld.
     linker = ["-fuse-ld=gold"] if not inside and shutil.which("ld.gold") else []
     run(*(own.get(word, word) for word in shlex.split(link.split(" && ")[1])), *linker)
     return program

@@ -12,7 +12,7 @@ import pytest
 
 from tests.ctest.mpi_settings import in_memory
 
-ENOUGH = 2**30
+ENOUGH = 2**30  # bytes
 
 
 @pytest.fixture
