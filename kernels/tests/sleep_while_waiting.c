@@ -4,7 +4,11 @@
  * MPICH, which does not even yield, a run of more processes than cores takes a tenth of the CPU time. */
 #include <dlfcn.h>
 #include <mpi.h>
+#include <signal.h>
+#include <stdint.h>
 #include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
 
 #ifdef OPEN_MPI
 enum { POLLS = 60, SLEEP_NS = 20000, MOST_NS = 1000000 };
@@ -35,7 +39,8 @@ int opal_progress(void) {
     return events;
 }
 #else
-enum { POLLS = 100, SLEEP_NS = 20000 };
+enum { POLLS = 100, SLEEP_NS = 20000, FIRST_NS = 500000, AGAIN_NS = 50000, LOOP_SLEEP_NS = 1000000 };
+enum { LOOP_BYTES = 64 };
 
 typedef unsigned progress_fn(void *worker);
 unsigned ucp_worker_progress(void *worker);
@@ -49,5 +54,71 @@ unsigned ucp_worker_progress(void *worker) {
     idle = events ? 0 : idle + 1;
     if (idle > POLLS) nanosleep(&(struct timespec){.tv_nsec = SLEEP_NS}, NULL);
     return events;
+}
+typedef struct {
+    timer_t timer;
+    struct dl_find_object library;
+    uintptr_t last;
+} watch_t;
+
+static watch_t *watch(void) {
+    static watch_t the_only_one;
+    return &the_only_one;
+}
+
+static void look_in(long ns) {
+    timer_settime(watch()->timer, 0, &(struct itimerspec){.it_value.tv_nsec = ns}, NULL);
+}
+
+static uintptr_t interrupted_at(const ucontext_t *context) {
+#ifdef __x86_64__
+    return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+#elif defined __aarch64__
+    return context->uc_mcontext.pc;
+#else
+    (void)context;
+    return 0;
+#endif
+}
+
+/* In MPI_Init and MPI_Finalize MPICH also waits in loops that call nothing. A process that is twice at the
+ * same place of the library sleeps. */
+static void sleep_in_loop(int number, siginfo_t *info, void *context) {
+    (void)number, (void)info;
+    watch_t *w = watch();
+    uintptr_t at = interrupted_at(context), low = (uintptr_t)w->library.dlfo_map_start;
+    int in_library = at >= low && at < (uintptr_t)w->library.dlfo_map_end;
+    int looping = in_library && at + LOOP_BYTES > w->last && at < w->last + LOOP_BYTES;
+    if (looping) nanosleep(&(struct timespec){.tv_nsec = LOOP_SLEEP_NS}, NULL);
+    w->last = at;
+    look_in(looping ? AGAIN_NS : FIRST_NS);
+}
+
+static int begin_watch(void) {
+    struct sigaction action = {.sa_sigaction = sleep_in_loop, .sa_flags = SA_SIGINFO | SA_RESTART};
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGURG};
+    event._sigev_un._tid = gettid(); /* glibc has no other name for it */
+    if (_dl_find_object(dlsym(RTLD_DEFAULT, "PMPI_Init"), &watch()->library)) return 0;
+    if (sigaction(SIGURG, &action, NULL) || timer_create(CLOCK_MONOTONIC, &event, &watch()->timer)) return 0;
+    look_in(FIRST_NS);
+    return 1;
+}
+
+int MPI_Init(int *argc, char ***argv) {
+    int (*of_mpich)(int *argc, char ***argv);
+    *(void **)&of_mpich = dlsym(RTLD_NEXT, "MPI_Init");
+    int watched = begin_watch();
+    int rc = of_mpich(argc, argv);
+    if (watched) timer_delete(watch()->timer);
+    return rc;
+}
+
+int MPI_Finalize(void) {
+    int (*of_mpich)(void);
+    *(void **)&of_mpich = dlsym(RTLD_NEXT, "MPI_Finalize");
+    int watched = begin_watch();
+    int rc = of_mpich();
+    if (watched) timer_delete(watch()->timer);
+    return rc;
 }
 #endif
