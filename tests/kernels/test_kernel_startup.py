@@ -24,11 +24,12 @@ SOURCE = """\
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>
-#include <unistd.h>
+#include <time.h>
 typedef int next(void *, void *, void *, void *, void *);
 int {function}(void *a, void *b, void *c, void *d, void *e) {{
     const char *rank = getenv("OMPI_COMM_WORLD_RANK"), *pmi = getenv("PMI_RANK");
-    if ({rank} < 0 || atoi(rank ? rank : pmi) == {rank}) sleep({seconds});
+    struct timespec left = {{.tv_sec = {seconds}}}; /* signals of sleep_while_waiting.c end a sleep */
+    if ({rank} < 0 || atoi(rank ? rank : pmi) == {rank}) while (nanosleep(&left, &left));
     return ((next *)dlsym(RTLD_NEXT, "{function}"))(a, b, c, d, e);
 }}
 """
