@@ -28,7 +28,8 @@ SOURCE = """\
 typedef int next(void *, void *, void *, void *, void *);
 int {function}(void *a, void *b, void *c, void *d, void *e) {{
     const char *rank = getenv("OMPI_COMM_WORLD_RANK"), *pmi = getenv("PMI_RANK");
-    struct timespec left = {{.tv_sec = {seconds}}}; /* signals of sleep_while_waiting.c end a sleep */
+    /* Signals of sleep_while_waiting.c end a sleep. */
+    struct timespec left = {{.tv_sec = {seconds}}};
     if ({rank} < 0 || atoi(rank ? rank : pmi) == {rank}) while (nanosleep(&left, &left));
     return ((next *)dlsym(RTLD_NEXT, "{function}"))(a, b, c, d, e);
 }}
