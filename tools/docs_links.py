@@ -10,7 +10,7 @@ LINK = re.compile(r"\[([^\]]*)\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 
 
 def outside(target: str, page: str) -> str | None:
-    """Of a link that leaves docs/, the path in the checkout, else None. `page` is below docs/."""
+    """For a link that leaves docs/: its path in the checkout, else None. `page` is below docs/."""
     if ":" in target or target.startswith("/"):
         return None
     path = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page), target))

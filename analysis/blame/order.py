@@ -224,7 +224,7 @@ def _messages(order: Order, traced: Traced) -> None:
 
 
 def _flushed(about: Rows) -> Numbers:
-    """When a file was opened, closed or synced through MPI-IO."""
+    """The times when a file was opened, closed or synced through MPI-IO."""
     here = (about["module"] == MPIIO) & np.isin(about["kind"], FLUSHES)
     found: Numbers = about["sequence"][here].astype(np.int64)
     return found

@@ -24,7 +24,7 @@ NAME = re.compile(r"(?:(?:runs/\d{4,6}|sites|locks)/)?[A-Za-z0-9_][A-Za-z0-9_.+-
 
 
 class BadBundleError(AnalysisError):
-    """Not a bundle, or it holds what no bundle may hold."""
+    """The file is not a bundle, or holds what no bundle may hold."""
 
 
 def write(folder: Path, names: list[str], target: BinaryIO) -> None:

@@ -21,7 +21,7 @@ Row = dict[str, Any]
 
 
 def verdicts(folder: Path) -> Row:
-    """Of the raw data in `folder`. Raises an AnalysisError where the session cannot be read."""
+    """Judge the raw data in `folder`. Raises an AnalysisError if the session cannot be read."""
     session = load_session(folder / contents.REPORT)
     runs = list(_runs(session, folder))
     file = folder / contents.ACCEPTANCE

@@ -58,7 +58,7 @@ def _planted(doc: Json, folder: Path) -> Iterator[Check]:
 
 
 def _done(folder: Path, what: str) -> list[list[float]]:
-    """Of an operation: calls (or folders read), files and seconds, of each process."""
+    """An operation's calls (or folders read), files and seconds, one row per process."""
     lines = (line.split() for one in folder.glob(OPERATIONS) for line in one.open())
     return [list(map(float, row)) for called, *row in lines if called == what]
 

@@ -131,7 +131,7 @@ def _beside_seconds(doc: Json, sample: Json) -> float:
 
 
 def large_ceilings(sample: Json) -> list[tuple[Json, int]]:
-    """Of large transfers: what was measured, in so many passes."""
+    """The ceilings of large transfers: what was measured, and the number of passes."""
     found = sample["ceilings"] or {}
     return [(found[kind], found[kind].get("passes", 1)) for kind in LARGE if kind in found]
 

@@ -127,7 +127,7 @@ def _opens_again(file: FileTrace, times: int) -> bool:
 
 
 def _most(spent: Iterable[tuple[int, float]]) -> float:
-    """Of the processes, the most seconds in all."""
+    """The total of the process that spent the most seconds."""
     found: dict[int, float] = defaultdict(float)
     for rank, seconds in spent:
         found[rank] += seconds

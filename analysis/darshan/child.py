@@ -250,7 +250,7 @@ def _segments(block: Any, names: dict[int, str]) -> dict[str, Any]:
 
 
 def _data_sets(processes: Sequence[RawProcess]) -> list[dict[str, Any]]:
-    """Of HDF5's calls in traces; rows as of ledger/seconds.py."""
+    """The data sets that HDF5 calls moved, as rows of ledger/seconds.py."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for process in processes:
         paths = {record.id: record.path for record in process.records}

@@ -157,7 +157,7 @@ class RawProcess:
 
     @property
     def of_mpi(self) -> bool:
-        """Not of a process that it forked, or a program that it started."""
+        """Whether this is an MPI process's trace, not one of a forked child or another program."""
         return self.flags & (MPI | FORKED) == MPI
 
     @property

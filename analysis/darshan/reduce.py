@@ -49,8 +49,8 @@ class Record:
 
     @property
     def seconds(self) -> float:
-        """Without negative times: old runtimes (3.1, 3.2) left some, from a clock set back or from
-        overlapping calls."""
+        """The seconds, without negative times: old runtimes (3.1, 3.2) left some, from a clock set
+        back or from overlapping calls."""
         names = (f"F_{what}_TIME" for what in ("READ", "WRITE", "META"))
         return sum(max(0.0, self.values.get(name, 0.0)) for name in names)
 

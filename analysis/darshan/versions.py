@@ -20,7 +20,7 @@ KNOWN = {
 }
 RENAMING = ("RENAME_SOURCES", "RENAME_TARGETS", "RENAMED_FROM")
 _BOTH = ("F_CLOSE_START_TIMESTAMP", "F_OPEN_END_TIMESTAMP")
-# By module: the first version that has these fields.
+# The first version that has these fields, by module.
 _SINCE: dict[str, dict[int, tuple[str, ...]]] = {
     "POSIX": {3: _BOTH, 4: ("FILENOS", "DUPS", *RENAMING)},
     "MPI-IO": {3: _BOTH},

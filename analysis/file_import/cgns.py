@@ -46,7 +46,7 @@ def read(like: Like, file: Any, take: Callable[[str, Any], Variable]) -> None:
 
 
 def _zone(like: Like, zone: Any, take: Callable[[str, Any], Variable]) -> int:
-    """In the order that method cgns requires: coordinates first."""
+    """A zone's arrays in the order that method cgns requires: coordinates first."""
     shape, arrays = (), 0
     for kind, role in ROLES.items():
         first = ""

@@ -47,7 +47,7 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Member:
-    """Of a compound: an array of a shape; () is one value."""
+    """A member of a compound type: an array; the shape () is one value."""
 
     name: str
     type: str

@@ -19,7 +19,7 @@ class Filter(NamedTuple):
 
 
 def known() -> list[Filter]:
-    """In the order in which the kernels apply them."""
+    """The known filters, in the order in which the kernels apply them."""
     rows = tables.rows("base/filters.def", "IO_FILTER")
     return [Filter(name, *map(int, numbers[:3])) for _, name, *numbers in rows]
 

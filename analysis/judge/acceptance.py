@@ -105,7 +105,7 @@ def _case(file: YamlFile, index: int, entry: Mapping[str, Any]) -> Case:
 
 
 def text(value: Any) -> str:
-    """As the store's columns are compared: `true`, `16`."""
+    """A value as the store's columns are compared: `true`, `16`."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -318,7 +318,7 @@ def _lost(db: Any, case: Case, session: Where, states: str) -> list[Row]:
 
 
 def _both_wheres(case: Case) -> list[Mapping[str, Sequence[str]]]:
-    """Of the runs, and of those that they are relative to, if any."""
+    """Selects the runs, and the runs that they are relative to, if any."""
     if case.bound.of != "runs":
         return [case.where]
     return [case.where, {**case.where, **{key: [one] for key, one in case.bound.what.items()}}]

@@ -38,10 +38,10 @@ def candidates(db: Any, where: store.Where, quantity: str) -> dict[tuple[Any, ..
 
 
 def fastest(group: Sequence[Row], default: str) -> Row:
-    """Of the calls that none is decidedly faster than. One lucky job must not outrank seven: calls
-    with enough jobs for a verdict come first, then those with a known gain, then by speed; few jobs
-    come before many only if all of them are faster (`_outruns`). It is the default itself, if the
-    ratios say that this was faster."""
+    """The best of the calls that no other is decidedly faster than. One lucky job must not outrank
+    seven: calls with enough jobs for a verdict come first, then calls with a known gain, then by
+    speed; few jobs come before many only if all of them are faster (`_outruns`). Returns the
+    default itself if the ratios say that it was faster."""
     enough = min(interval.PAIRS, max(len(row["found"]) for row in group))
 
     often = [row for row in group if len(row["found"]) >= enough]

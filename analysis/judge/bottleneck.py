@@ -99,7 +99,7 @@ class Facts:
         return self.slowest[name][1] if name in self.slowest else None
 
     def cause(self, kind: Kind, share: float, layer: str, says: str) -> Cause:
-        """Of moving data, in calls of a layer if one is named."""
+        """A cause in the transfers; in the calls of one layer, if it is named."""
         calls, rank = _calls(self, layer), self.rank(layer)
         return Cause(kind, self.direction, share, self.direction, layer, calls, says, rank)
 

@@ -14,7 +14,8 @@ UNEVEN = 2.0  # times: the fastest measurement over the slowest
 
 @dataclass(frozen=True)
 class Disturbance:
-    """On one file system. `typical`: the median of how many times the ceiling varied in a case."""
+    """How disturbed one file system was. `typical`: the median of how many times the ceiling varied
+    in a case."""
 
     fs: str
     cases: int

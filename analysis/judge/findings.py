@@ -44,7 +44,7 @@ class Place:
 
     @property
     def speeds(self) -> list[float]:
-        """Of the default, if measured: the best's over the gain; and of the best."""
+        """The default's speed, if measured (the best's over the gain), and the best's."""
         best = median(self.best["found"].values())
         return [*([best / (self.gain.value if self.gain else 1)] if self.base else []), best]
 
@@ -54,7 +54,7 @@ class Place:
 
 
 def places(db: Any, where: store.Where, default: str) -> list[Place]:
-    """Of each pattern and file system of the runs that `where` lets pass."""
+    """One row per pattern and file system, from the runs that `where` selects."""
     patterns = store.rows(
         db,
         f"""SELECT pattern, if(bool_or(quantity = '{CREATED}'), '{CREATED}', '{WRITTEN}')
@@ -143,7 +143,7 @@ _WAY = columns("call")
 
 
 def _of_peaks(peaks: Sequence[tuple[Place, Row]]) -> str:
-    """Of the fastest calls: those with an interval far below, and those without."""
+    """The fastest calls that are far below the peak; separately, those without an interval."""
     known = [(place.name, row) for place, row in peaks if row["efficiency"] is not None]
     low = sorted(
         (one for one in known if one[1]["efficiency"] < FAR_BELOW),

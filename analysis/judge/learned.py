@@ -84,7 +84,8 @@ def learn(db: Any, where: store.Where, name: str, false_failures: float) -> Base
 
 
 def correlations(of_cases: Sequence[Mapping[str, Any]]) -> list[float]:
-    """At lag 1, of each case's nights; cases of few nights say nothing about others."""
+    """The correlation at lag 1 of each case's nights; cases of few nights say nothing about
+    others."""
     series = [np.log(of["middle"]) for of in of_cases]
     known = iter(shared_correlations([one for one in series if len(one) >= MIN_NIGHTS]))
     return [next(known) if len(one) >= MIN_NIGHTS else 0.0 for one in series]

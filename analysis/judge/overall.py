@@ -41,7 +41,8 @@ def evidence(both: Sequence[Pair]) -> list[gate.Evidence]:
 
 
 def by_case(both: Sequence[Pair]) -> list[gate.Evidence]:
-    """With one ratio for all that was measured in the same jobs, such as writes and reads."""
+    """The cases, with one ratio for all that was measured in the same jobs, such as writes and
+    reads."""
     found: dict[object, list[gate.Evidence]] = {}
     for (a, _), one in zip(both, evidence(both), strict=True):
         found.setdefault(a.case, []).append(one)

@@ -72,7 +72,7 @@ def _site(kept: dict[str, Any]) -> str:
 
 
 def remedy(run: Run, cause: Cause) -> Remedy:
-    """Without a comparison if the run already does what is advised."""
+    """The remedy; without a comparison if the run already does what is advised."""
     found = _REMEDIES[cause.kind](run, cause)
     return Remedy(found.text, tuple(filter(None, found.commands)))
 

@@ -32,7 +32,8 @@ PAIRED = {"ost": "comparisons of equal files, one on each"}
 
 
 def chance(times: int, rounds: int, members: int, questions: int = 1) -> float:
-    """Of so often a slowest one of equal `members` in any of the questions: an upper bound."""
+    """An upper bound of the probability that, by chance alone, one of equal `members` is slowest so
+    often in any of the questions."""
     ways = sum(
         math.comb(rounds, k) * (members - 1) ** (rounds - k) for k in range(times, rounds + 1)
     )
@@ -93,8 +94,8 @@ def questions(doc: dict[str, Any], traced: Traced | None) -> list[Question]:
 def latencies(
     doc: dict[str, Any], direction: Direction, traced: Traced | None = None
 ) -> list[dict[str, Any]]:
-    """Of single calls, in all repeats that measured them, else in all of a trace together; `mean`:
-    seconds of a process, of the document alone."""
+    """Latencies of single calls, one for each repeat that measured them, else one for the trace.
+    `mean`: seconds per process; only from the document."""
     sides = [sample.get(direction) or {} for sample in doc["samples"]]
     found = [
         {**side["latency"], "mean": side["phases"][direction]["mean"]}
@@ -155,7 +156,7 @@ def _of_trace(traced: Traced) -> Iterator[Question]:
 
 
 def of_osts(log: Log) -> Iterator[Question]:
-    """Of files on one OST each, which compares processes: each process's on an OST are one."""
+    """Compares OSTs by files that lie on one OST each. A process's files on an OST count as one."""
     for direction in DIRECTIONS:
         word, moved = direction.upper(), phases.BYTES[direction]
         works: dict[tuple[int, ...], tuple[float, ...]] = {}

@@ -122,7 +122,7 @@ class Ledger:
         return next((side for side in self.sides if side.direction == direction), None)
 
     def as_json(self) -> dict[str, Any]:
-        """In the form of ledger.json, which has other names for two keys."""
+        """The content of ledger.json, which has other names for two keys."""
         data = {_JSON.get(name, name): value for name, value in asdict(self).items()}
         for entry, side in zip(data["sides"], self.sides, strict=True):
             entry["otherwise"] = entry.pop("untraced")

@@ -37,7 +37,7 @@ Cell = tuple[int, int, int, float]  # process, from and to as parts of GRID, val
 
 
 def percentiles(found: Singly) -> Panels | None:
-    """Of each layer: how long the fastest so many of 100 calls took at most."""
+    """The percentiles of call times, one curve per layer."""
     x = alt.X(
         "nines:Q",
         title="% of the calls",

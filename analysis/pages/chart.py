@@ -90,7 +90,7 @@ class Panels:
         return themed(alt.vconcat(*lines, spacing=26))
 
     def svgs(self) -> list[str]:
-        """Without legends: the page has one for all panels."""
+        """The panels without legends: the page has one for all."""
         plots = [themed(panel) for panel in self.panels]
         for plot in plots:
             plot["config"]["legend"]["disable"] = True

@@ -32,7 +32,7 @@ MORE = "iogauge summary --all"
 
 
 class Line(NamedTuple):
-    """Of the table, below the heading `where`."""
+    """A line of the table, below the heading `where`."""
 
     where: str
     cells: Sequence[str]
@@ -134,7 +134,7 @@ def _share(shares: dict[int, float | None], place: Place) -> str:
 
 
 def _variant(variant: str, others: Sequence[str]) -> str:
-    """Its parameters that differ from some of `others`."""
+    """The row's parameters that differ from some of `others`."""
     sets = [set(other.split(", ")) for other in others]
     same = set.intersection(*sets) if sets else set()
     return " ".join(word for word in variant.split(", ") if word not in same)
@@ -159,7 +159,7 @@ def _end(value: float) -> str:
 
 
 def _print(lines: Sequence[Line], remarks: Answers) -> None:
-    """On a terminal, as many lines as leave room for the rest."""
+    """Print the table; on a terminal, only as many lines as leave room for the rest."""
     console = screen.console()
     terminal = sys.stdout.isatty()
     below = [line for about, text in remarks if text for line in _wrapped(about, text, console)]

@@ -46,7 +46,7 @@ class Texts(NamedTuple):
 
 
 def filled(table: Texts) -> Texts:
-    """Without columns that are empty in all rows."""
+    """Remove columns that are empty in all rows."""
     kept = [i for i in range(len(table.head)) if any(row[i] for row in table.rows or [table.head])]
     head, *rows = ([row[i] for i in kept] for row in (table.head, *table.rows))
     return Texts(table.caption, head, rows, [kept.index(i) for i in table.left if i in kept])
@@ -197,7 +197,7 @@ def _title(name: str) -> str:
 
 
 def _is_number(rows: Rows, name: str) -> bool:
-    """Also for numbers formatted as text: `12.3`, `83*`, a dash."""
+    """True also for numbers formatted as text: `12.3`, `83*`, a dash."""
     values = [row[name] for row in rows]
     written = [value for value in values if isinstance(value, str) and value]
     return any(isinstance(value, int | float) for value in values) or (
@@ -206,6 +206,6 @@ def _is_number(rows: Rows, name: str) -> bool:
 
 
 def _is_the_same(rows: Rows, name: str) -> bool:
-    """Not for numbers: a constant number is still a result."""
+    """False for numbers: a constant number is still a result."""
     named = name in KEYS or isinstance(rows[0][name], str)
     return named and len({row[name] for row in rows}) == 1

@@ -71,5 +71,5 @@ def _verdict(verdict: Verdict) -> TestCase:
 
 
 def _text(text: str) -> str:
-    """Without control characters, which XML forbids, or blanks at the ends."""
+    """Remove control characters, which XML forbids, and blanks at the ends."""
     return " ".join(CONTROL.sub(" ", text).split()) or "-"

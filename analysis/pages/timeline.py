@@ -72,7 +72,7 @@ def _lasting(
 
 
 def _phases(document: dict[str, Any], log: Log) -> Iterator[Event]:
-    """From when the first process began to when the last one ended."""
+    """Phases, each from the start of the first process to the end of the last."""
     for sample in document["samples"]:
         for row, side in enumerate(DIRECTIONS):
             for span in (sample[side] or {}).get("spans") or []:

@@ -69,7 +69,7 @@ def runs(
 
 
 def kinds(trace: Trace) -> NDArray[np.uint64]:
-    """By file, form and direction (READ, WRITE): which act an access is."""
+    """Which act an access is, by file, form and direction (READ, WRITE)."""
     table = np.zeros((len(trace.files), max(schedule.MOVES) + 1, 2), np.uint64)
     for i, one in enumerate(trace.files):
         for form, both in schedule.MOVES.items():

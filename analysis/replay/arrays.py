@@ -143,7 +143,7 @@ def _clusters(runs: Sequence[Run]) -> list[_Cluster]:
 
 
 def _box(run: Run, base: int, strides: Sequence[int], dims: Sequence[int]) -> Box | None:
-    """In the dimensions of an array, fastest last; `strides`: of all but the fastest."""
+    """A box in the dimensions of an array, fastest last; `strides`: of all but the fastest."""
     start, rest = [], run.start - base
     for stride in strides:
         start.append(rest // stride)
@@ -209,7 +209,7 @@ def squeezed(extents: Sequence[tuple[int, Numbers, Numbers]]) -> Array:
 
 
 def widened(array: Array) -> Array:
-    """As float64, if all places along the fastest dimension are multiples of that."""
+    """The array as float64, if all places along the fastest dimension are multiples of its size."""
     last = [(box[0][-1], box[1][-1]) for mine in array.boxes.values() for box in mine]
     if array.dims[-1] % WIDE or any(a % WIDE or b % WIDE for a, b in last):
         return array

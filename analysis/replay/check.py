@@ -21,7 +21,7 @@ SHOWN_PHASES = 20
 
 @dataclass(frozen=True)
 class Sums:
-    """In one direction, all processes."""
+    """Sums over all processes in one direction."""
 
     calls: int
     bytes: int
@@ -54,7 +54,7 @@ class Comparison:
 
     @property
     def shown(self) -> list[PhaseTime]:
-        """If there are many phases, the longest of the log, in their order."""
+        """The phases to show: if there are many, the longest of the log, in order."""
         found = sorted(self.phases, key=lambda phase: -phase.log)[:SHOWN_PHASES]
         return sorted(found, key=lambda phase: phase.number)
 

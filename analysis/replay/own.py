@@ -69,8 +69,9 @@ NO_OFFSETS = "a shared file pointer does not say its offsets"
 
 @dataclass
 class Calls:
-    """Of one file. By process: accesses, and calls that move nothing (STEP), by time; POSIX calls
-    below those at a shared pointer, by direction. `why`: they cannot be repeated."""
+    """The calls on one file, by process: accesses, and calls that move nothing (STEP), by time;
+    POSIX calls below calls with a shared pointer, by direction. `why`: why they cannot be
+    repeated."""
 
     path: str
     rows: dict[int, NDArray[np.void]] = field(default_factory=dict)
@@ -110,7 +111,7 @@ class Own:
 
 
 def read(folder: Path) -> Own:
-    """Of a folder of the recorder's traces."""
+    """Read a folder of the recorder's traces."""
     own = Own()
     processes = raw.read_folder(folder)
     began = min(process.start for process in processes)
@@ -130,7 +131,7 @@ def read(folder: Path) -> Own:
 
 
 def _meetings(processes: Sequence[RawProcess], began: int) -> NDArray[np.float64]:
-    """Without those in which clocks contradict each other."""
+    """The times of meetings, except those in which clocks contradict each other."""
     found = []
     for process in processes:
         events = np.array(list(raw.EVENT.iter_unpack(process.events)), object).reshape(-1, 8)
@@ -230,7 +231,7 @@ def _in_order(view: RawView) -> bool:
 
 
 def _wide(view: RawView) -> RawView:
-    """As wide as its pieces: Open MPI says less of PnetCDF's, which are used once."""
+    """The view, as wide as its pieces: Open MPI reports less for PnetCDF's, which are used once."""
     (first, _), (last, length) = view.pieces[0], view.pieces[-1]
     short = last + length - first > view.extent
     return replace(view, extent=last + length) if short else view

@@ -39,12 +39,12 @@ class Phases:
         return np.searchsorted(self.begins, since, side="right").astype(np.int64)
 
     def lasting(self, rows: NDArray[np.void]) -> NDArray[np.int64]:
-        """In how many phases more than one each access is: until it has been waited for."""
+        """The number of phases besides its own that each access spans, until it is waited for."""
         more = np.searchsorted(self.begins, rows["done"]) - self.of(rows)
         return more.clip(min=0).astype(np.int64)
 
     def with_(self, ended: NDArray[np.float64], began: NDArray[np.float64], where: int) -> "Phases":
-        """With new phases, wherever all calls of one had ended before the next began."""
+        """Add a phase wherever all calls of one turn had ended before the next turn began."""
         known = np.searchsorted(self.begins, ended, "right") < np.searchsorted(
             self.begins, began, "right"
         )

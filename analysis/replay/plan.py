@@ -175,8 +175,8 @@ def _leave_out_empty(plan: Plan) -> None:
 
 
 def _periods(plan: Plan) -> list[list[Period]]:
-    """When each process has each file open. If the log counts more than one open per process, the
-    others are put at the longest pauses between its accesses."""
+    """The periods in which each process has each file open. If the log counts more than one open
+    per process, the others are put at the longest pauses between its accesses."""
     trace, phases = plan.trace, plan.phases
     users: dict[int, list[tuple[int, NDArray[np.int64], NDArray[np.uint8]]]] = defaultdict(list)
     for rank, rows in enumerate(trace.accesses):
@@ -213,7 +213,7 @@ def _periods(plan: Plan) -> list[list[Period]]:
 
 
 def _split(used: NDArray[np.int64], parts: int, phases: Phases) -> list[tuple[int, int]]:
-    """At most so many ranges of phases, cut at the longest pauses."""
+    """Cut into at most so many ranges of phases, at the longest pauses."""
     if parts == 1 or len(used) == 1:
         return [(int(used[0]), int(used[-1]))]
     pause = np.array([phases.pauses[a:b].max() for a, b in pairwise(used)])

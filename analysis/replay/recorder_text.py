@@ -33,12 +33,12 @@ Segment = tuple[int, int, float, float]
 
 
 class BrokenTextError(AnalysisError):
-    """Not the output of recorder2text, or incomplete."""
+    """The file is not the output of recorder2text, or is incomplete."""
 
 
 @dataclass
 class _File:
-    """Of one process. `position`: None if the trace does not tell the end of the file."""
+    """One process's file. `position`: None if the trace does not tell the end of the file."""
 
     position: int | None = 0
     moved: dict[str, list[Segment]] = field(default_factory=lambda: {"READ": [], "WRITE": []})
@@ -115,7 +115,7 @@ def _calls(path: Path) -> Iterator[tuple[float, float, str, list[str]]]:
 
 
 def _of_process(path: Path, through: set[str]) -> dict[str, _File]:
-    """Its files. `through`: the calls that were seen."""
+    """The files of a process. `through`: the calls that were seen."""
     found: dict[str, _File] = defaultdict(_File)
     for start, end, call, words in _calls(path):
         through.add(call)

@@ -21,7 +21,7 @@ from .trace import MODULE_OF, CannotReplayError
 ANEW = "make it again with iogauge replay plan"
 MAGIC, END, FORMAT = b"IOGSCHED", b"IOGS-END", "iogauge.schedule/2"
 OPEN, CLOSE, READ, WRITE, READ_ALL, WRITE_ALL, SYNC, PHASE, VIEW, WAIT = (*range(9), 19)
-# By `form` of an access: the acts of reading and of writing.
+# The acts of reading and of writing, by `form` of an access.
 MOVES = {
     own.SINGLE: (READ, WRITE),
     own.ALL: (READ_ALL, WRITE_ALL),
@@ -70,7 +70,7 @@ class Writer:
         return len(extents)
 
     def views(self, views: Sequence[RawView]) -> int:
-        """From number 1 on. How many numbers were written."""
+        """Write the views from number 1 on. Returns how many numbers were written."""
         count = 0
         for view in views[1:]:
             numbers = np.array([view.displacement, view.extent, len(view.pieces)], "<u8")

@@ -26,7 +26,7 @@ POSIX, READ, WRITE = "POSIX", "READ", "WRITE"
 
 
 def blocks(source: Path, log: Log, wanted: Container[str]) -> list[Block]:
-    """Of the files with these paths."""
+    """The blocks of the files with these paths."""
     number = {path: i for i, path in log.ids.items() if path in wanted}
     files = [one for one in log.files if one.module == POSIX and one.path in number]
     calls = sum(one.count("READS", "WRITES") for one in files)
@@ -113,7 +113,8 @@ def _split(calls: int, sizes: list[int]) -> list[int]:
 
 
 def _lengths(size: int, calls: int, common: Mapping[int, int]) -> Numbers:
-    """So many calls with so many bytes in total, in the most common sizes as far as they fit."""
+    """Lengths of so many calls with so many bytes in total, in the most common sizes as far as they
+    fit."""
     calls = min(calls, size)
     found: list[int] = []
     for length, times in sorted(common.items(), key=lambda pair: -pair[1]):

@@ -83,7 +83,7 @@ class Trace:
         return self.steps[rank] if self.steps else np.empty(0, STEP)
 
     def held(self, rank: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Since when and until when a process, or others on its behalf, was in calls."""
+        """The times between which a process, or others on its behalf, was in calls."""
         both = (self.accesses[rank], self.steps_of(rank))
         start = np.concatenate([some["start"] - some["early"] for some in both])
         return start, np.concatenate([some["end"] + some["late"] for some in both])

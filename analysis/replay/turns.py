@@ -13,7 +13,7 @@ MOST_SHIFT = 0.1  # seconds between the clocks of two processes
 
 @dataclass(frozen=True)
 class Turns:
-    """By process and turn: when its last access before it ended, and its first one began."""
+    """For each process and turn: when its last access before it ended, and its first one began."""
 
     ended: NDArray[np.float64]
     began: NDArray[np.float64]

@@ -57,7 +57,7 @@ class WhatIf:
 
     @property
     def bytes(self) -> int:
-        """Of one dump."""
+        """The bytes of one dump."""
         return sum(array.bytes for _, array in self.arrays)
 
     def lines(self) -> list[str]:
@@ -178,7 +178,7 @@ def _moved(
 
 
 def _shown_from(trace: Trace) -> dict[int, int]:
-    """By file, the first byte that a view shows."""
+    """The first byte that a view shows, by file."""
     found: dict[int, int] = {}
     for rows in trace.accesses:
         for file, number in np.unique(rows[rows["view"] > 0][["file", "view"]]).tolist():

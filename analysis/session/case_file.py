@@ -23,7 +23,7 @@ def read(folder: Path) -> dict[str, Any] | None:
 
 
 def _time(ended: Any) -> float:
-    """When a case ended; `ValueError` for an impossible file time."""
+    """The time when a case ended; `ValueError` for an impossible file time."""
     if not 0 <= float(ended) < LAST:
         raise ValueError(f"{ended} is no time")
     return float(ended)

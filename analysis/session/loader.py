@@ -48,7 +48,7 @@ _NO_VALUE = {"None", "<undefined>"}  # how ReFrame writes what a test never set
 
 
 def last_report(output: Path) -> Path:
-    """Of the newest session that ran something. If it is unreadable, no older one is taken."""
+    """The report of the newest session that ran something; if it is unreadable, no older one."""
     for path in _reports(output):
         if measured(read_report(path)):
             return path
@@ -105,7 +105,7 @@ def load_session(
     return Session(
         uuid=info["uuid"],
         report=report,
-        # Of the session's own files: ReFrame's output prefix, or beside the report.
+        # The folder of the session's own files: ReFrame's output prefix, or beside the report.
         output=place.find(place.info.get("prefix_output") or "") or report.parent,
         started=_time(report, info["time_start_unix"]),
         seconds=info["time_elapsed"],

@@ -104,7 +104,7 @@ class Result:
     hints: dict[str, str] = field(default_factory=dict)  # asked for
     mpi_io: str = ""  # the MPI-IO implementation
     time: str = ""  # when the run took place, ISO 8601
-    # Of many small files: files per second by operation, medians over repeats.
+    # With many small files: files per second by operation, medians over repeats.
     rates: dict[str, float] = field(default_factory=dict)
     inner: str = ""  # the method behind I/O processes
     buffer: str = "whole"  # of the data in memory; or reused
@@ -158,7 +158,7 @@ class Run:
 
     @property
     def counts(self) -> bool:
-        """As GOOD of the store: a run that missed its reference does."""
+        """Whether its numbers count, as GOOD in the store does: also if it missed its reference."""
         good = self.status == "ok" or self.reason.startswith("performance error: ")
         return good and self.verdict != "mismatch"
 

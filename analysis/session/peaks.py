@@ -70,8 +70,8 @@ class SessionPeak(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """By a job, in MiB/s or operations a second. `most`: no larger case is compared with it, in
-    bytes."""
+    """What a job reached, in MiB/s or operations a second. `most`: no larger case is compared with
+    it, in bytes."""
 
     job: int
     most: float
@@ -102,7 +102,7 @@ class Place:
 
     @cached_property
     def ceilings(self) -> dict[int, float]:
-        """Of each job that is no peak test."""
+        """The ceiling of each job that is not a peak test."""
         return {one.job: one.value for one in self.reached if one.source == "same job"}
 
 

@@ -20,7 +20,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Known:
-    """A readable report. (One cut by a kill is made anew.) `folders`: the session's, by name."""
+    """A readable report; one that a kill cut short is made again. `folders`: by name."""
 
     path: Path
     uuid: str
@@ -94,7 +94,8 @@ def write_interrupted(output: Path, name: str, cases: Sequence[Row]) -> Path:
 
 
 def write_report(output: Path, name: str, cases: Sequence[Row], ended: float, info: Row) -> Path:
-    """In ReFrame's format, dated by its last case, so that an old session is not the last."""
+    """Write a report in ReFrame's format, dated by its last case, so that an old session is not the
+    last."""
     began = datetime.strptime(name[:15], BEGAN).timestamp()
     ended = max(began, ended)
     session = {

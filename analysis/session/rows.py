@@ -70,7 +70,7 @@ class Row:
         return replace(spread, median=middle.median) if spread and middle else None
 
     def _reached(self, sample: Sample, direction: Direction) -> float | None:
-        """Of a peak test, in what lasted."""
+        """What a sample reached; for a peak test, in the ceilings, which last long enough."""
         key = (CEILING_OF.get(self.run.method, "fpp"), direction)
         return (self.run.is_peak and sample.ceilings.get(key)) or sample.bandwidth(direction)
 
@@ -89,8 +89,9 @@ class Row:
         return {name: median(of[name] for of in jobs if name in of) for name in chain(*jobs)}
 
     def share(self, ceiling: Ceiling, direction: Direction) -> Share | None:
-        """Its bandwidth as a share of the session's peak; None without a peak, if the machine was
-        disturbed, and of files per process beside a shared one, for whose lock they do not wait."""
+        """The row's bandwidth as a share of the session's peak; None without a peak, if the machine
+        was disturbed, and of files per process beside a shared one, for whose lock they do not
+        wait."""
         if ceiling == "shared" and self.run.method in tables.methods_of_kind("own"):
             return None
         peak, reached = self._peak(ceiling, direction), self.bandwidth(direction)
@@ -102,7 +103,7 @@ class Row:
         return not self._calm(direction)
 
     def _calm(self, direction: Direction) -> list[Run]:
-        """Its jobs without the disturbed ones, as their own ceilings tell."""
+        """The row's jobs without those that their own ceilings show to be disturbed."""
         peak = self._peak("fpp", direction)
         return [
             run for run in self.runs if not (peak and peak.disturbed(beside(run, "fpp", direction)))

@@ -102,7 +102,8 @@ def decide(cases: Sequence[Samples], level: float) -> list[Decision]:
 
 
 def effective_numbers(cases: Sequence[Samples]) -> list[tuple[int, ...]]:
-    """Of the jobs on each side of each case; jobs of a session have their correlation in common."""
+    """The effective number of jobs on each side of each case. All cases share one correlation
+    within a session."""
     with np.errstate(divide="ignore", invalid="ignore"):  # of what may be zero
         sides = [[np.log(of) for of in (c.values, c.base)[: 1 + bool(c.base)]] for c in cases]
     alone = [side for c, of in zip(cases, sides, strict=True) if not c.in_turn for side in of]

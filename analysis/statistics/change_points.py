@@ -136,7 +136,7 @@ def normal(count: int) -> Floats:
 
 
 def excess(data: Floats, cuts: Sequence[int]) -> float:
-    """By what fraction serial correlation raises the gains of an unchanged history.
+    """The fraction by which serial correlation raises the gains of an unchanged history.
 
     From the squared differences at lags 1 and 2 within a level, without the largest tenth, so that
     a missed change of level does not count. For a first-order process with correlation r the gains

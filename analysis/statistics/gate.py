@@ -152,7 +152,7 @@ def _with_r(cases: Sequence[Evidence]) -> list[tuple[Evidence, float]]:
 
 
 def chance(case: Evidence, r: float) -> float:
-    """Of B being at least as slow as this if nothing got slower, for one case alone."""
+    """The probability that B is at least as slow as this if nothing got slower, in one case."""
     if case.pairs:
         return exact.signed(list(case.pairs.values()))
     if case.samples < JOBS:

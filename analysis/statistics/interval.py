@@ -116,7 +116,7 @@ def of_pairs(pairs: Sequence[tuple[float, float]], level: float = LEVEL) -> Inte
 def of_ratios(
     ratios: Sequence[float], kind: Kind, level: float = LEVEL, *, alike: bool = True
 ) -> Interval:
-    """Their centre: the median of the geometric means of all two of them (Hodges and Lehmann,
+    """The ratios' centre: the median of the geometric means of all two of them (Hodges and Lehmann,
     Annals of Mathematical Statistics 34, 1963), with the interval of the signed ranks. `alike`:
     they follow each other in time, so neighbors may be correlated."""
     values = _thin(np.asarray([_speed(ratio) for ratio in ratios]))
@@ -171,8 +171,8 @@ def effective(n: int, r: float) -> float:
 
 
 def correlation(values: Floats) -> float:
-    """At lag 1, corrected for its bias in short series (Kendall, Biometrika 41, 1954: too low by
-    (1 + 3 r) / n); 0 for fewer than six samples, or where they do not differ."""
+    """The correlation at lag 1, corrected for its bias in short series (Kendall, Biometrika 41,
+    1954: too low by (1 + 3 r) / n); 0 for fewer than six samples, or where they do not differ."""
     n = len(values)
     if n < PAIRS or not np.isfinite(values).all():  # logarithms of zeros
         return 0.0
@@ -207,7 +207,7 @@ def _ends(ordered: Floats, left: int, worth: int) -> tuple[float, float]:
 
 
 def _middle(ordered: Floats) -> float:
-    """Their median; NumPy's does not know that they are in order."""
+    """The median of sorted values; NumPy's would sort them again."""
     return float(ordered[len(ordered) // 2] + ordered[(len(ordered) - 1) // 2]) / 2
 
 

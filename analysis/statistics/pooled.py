@@ -34,9 +34,9 @@ class Pooled:
 
 
 def of_pairs(cases: Sequence[Speeds], level: float = LEVEL) -> Pooled:
-    """From the logarithms of B over A by session and round, of each case. If each case has PAIRS
-    sessions or more, one is a sample. If there are fewer in all, and half of the cases have two
-    rounds, a round is. Else a case is; of fewer than PAIRS cases, a pair."""
+    """The pooled ratio, from the logarithms of B over A by session and round, of each case. If each
+    case has PAIRS sessions or more, one is a sample. If there are fewer in all, and half of the
+    cases have two rounds, a round is. Else a case is; of fewer than PAIRS cases, a pair."""
     sessions = [{session for session, _ in case} for case in cases]
     again = [case for case in cases if len(case) > 1]
     free = sum(len(case) - 1 for case in again)
@@ -98,7 +98,7 @@ def _of_rounds(cases: Sequence[Sequence[float]], level: float) -> Pooled:
 
 
 def of_sessions(cases: Sequence[tuple[Speeds, Speeds]]) -> Pooled | None:
-    """From speeds of A and of B by session, oldest first, of each case."""
+    """The pooled ratio, from speeds of A and of B by session, oldest first, of each case."""
     sides: tuple[dict[Any, list[float]], ...] = ({}, {})
     for both in cases:
         middle = statistics.mean(statistics.median(map(math.log, of.values())) for of in both)

@@ -45,7 +45,7 @@ class Space(Protocol):
         """Those that differ in one setting."""
 
     def some(self, count: int, seed: str) -> Sequence[Arm]:
-        """So many at random, or all if there are fewer; the same for the same seed."""
+        """Draw so many at random, or all if there are fewer; the same for the same seed."""
 
     def contains(self, arm: Arm, other: Arm) -> bool:
         """Whether `arm` has all settings that define `other`."""
@@ -202,7 +202,7 @@ class _Course:
         return number
 
     def is_out(self, arm: Arm) -> bool:
-        """It failed, or contains the settings of one with wrong bytes."""
+        """Whether it failed, or contains the settings of one with wrong bytes."""
         if arm == self.space.default:
             return False
         return arm in self.log.out or any(

@@ -75,7 +75,7 @@ def _rows_of(session: Session, folder: Path) -> Connection:
 
 
 def _cell(value: Any) -> Any:
-    """As DuckDB takes it: text from a report may have half a surrogate pair."""
+    """A value as DuckDB takes it: text from a report may have half a surrogate pair."""
     return value.encode(errors="replace").decode() if isinstance(value, str) else value
 
 

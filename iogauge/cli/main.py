@@ -58,7 +58,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _unknown(word: str, known: Sequence[str]) -> str:
-    """Without a list of all, which `--help` shows."""
+    """The message for an unknown word, without the list of all, which `--help` shows."""
     return unknown(word, known) if nearest(word, known) else f"{word!r} is unknown"
 
 

@@ -74,7 +74,7 @@ def names(text: str) -> list[str]:
 
 
 def in_path(text: str) -> Path:
-    """To read; the reader reports a missing one. Pipes and devices may never end: refused."""
+    """A file to read; the reader reports a missing one. Refuses pipes and devices: no end."""
     return _checked(text, "a file", ("a file", "a folder"))
 
 
@@ -112,7 +112,7 @@ def report_of(args: argparse.Namespace) -> Path:
 
 
 def last_report(output: Path) -> Path:
-    """Of the last session; that a newer one has begun and left none is said, on stderr."""
+    """The report of the last session. Says on stderr if a newer session began and left none."""
     from iogauge.analysis.session import loader  # here: only some commands need it
 
     report = loader.last_report(output)
@@ -159,7 +159,8 @@ def add_where(parser: argparse.ArgumentParser) -> None:
 
 
 def where(args: argparse.Namespace, db: duckdb.DuckDBPyConnection) -> Where:
-    """Also replaces `session=last` by the session's name, as an accepted change must keep it."""
+    """Parse it, and replace `session=last` by the session's name, as an accepted change must keep
+    it."""
     from iogauge.analysis.judge.selection import sessions_named  # here: only some commands need it
 
     args.where = [sessions_named(db, word) for word in args.where]

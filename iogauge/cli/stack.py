@@ -82,7 +82,8 @@ def load(file: Path, known: set[str], top: str | None = None) -> dict[str, Any]:
 
 
 def manifest(folder: Path) -> tuple[dict[str, Any], list[str]]:
-    """And the paths that it includes, but not those that Spack computes, fetches, or can spare."""
+    """An environment's manifest, and the paths it includes; not optional paths, nor those that
+    Spack computes or fetches."""
     found = load(folder / "spack.yaml", KEYS, "spack")
     entries = []
     for entry in found.get("include") or []:

@@ -48,7 +48,7 @@ OLD = {row["old"]: row["new"] for row in _rows("renamed.csv")}
 
 BY_NAME = {command.name: command for command in COMMANDS}
 HELP = ("-h", "--help")
-# By command and option; those without a command are of all commands.
+# Rows by command and option. Those without a command belong to all commands.
 _OPTIONS = {(row["command"], row["option"]): row for row in _rows("options.csv")}
 VERBS = list(dict.fromkeys(command.name.split()[0] for command in COMMANDS))
 
@@ -58,7 +58,7 @@ def of(verb: str) -> list[Command]:
 
 
 def option(command: Command, name: str) -> dict[str, Any]:
-    """Its row of help/options.csv; empty for `--help`."""
+    """The option's row of help/options.csv; empty for `--help`."""
     return _OPTIONS.get((command.name, name)) or _OPTIONS.get(("", name)) or {}
 
 

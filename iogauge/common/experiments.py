@@ -51,7 +51,7 @@ class Experiment:
         return system == self.site or system not in sites()
 
     def points(self, most: int) -> list[str]:
-        """Its process counts on a machine with so many, as `Point`s."""
+        """The experiment's process counts on a machine with so many, as `Point`s."""
         factor = scaled_down(max(self.process_counts), most)
         return [str(Point(n // factor, factor)) for n in self.process_counts if n >= factor]
 

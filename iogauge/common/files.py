@@ -30,13 +30,13 @@ def text_of(path: Path) -> str:
 
 @functools.cache
 def pairs(text: str) -> dict[str, str]:
-    """Of KEY=VALUE ..., or of the file that `text` names: a variable holds 128 KiB at most."""
+    """Read KEY=VALUE ... from `text` or the file it names: a variable holds 128 KiB at most."""
     words = (Path(text).read_text() if text.startswith(os.sep) else text).split()
     return {key: value for key, _, value in (word.partition("=") for word in words)}
 
 
 def write_whole(path: Path, data: bytes | str, modified: float | None = None) -> None:
-    """As `writing_whole` does; `modified`: the file's time, in seconds since 1970."""
+    """Write a file as `writing_whole` does; `modified`: the file's time, in seconds since 1970."""
     with writing_whole(path, modified) as out:
         out.write(data.encode() if isinstance(data, str) else data)
 

@@ -22,7 +22,7 @@ NAME = "iogauge-session.lock"
 
 
 def both(output: Path) -> list[Path]:
-    """Of an output folder and this machine, in the order of taking."""
+    """The locks of an output folder and of this machine, in the order of taking."""
     own = output / NAME
     return [own] if os.environ.get(ESCAPE) == MACHINE else [own, machine_wide()]
 

@@ -52,7 +52,8 @@ def topology() -> Path:
 
 
 def _kept(folder: Path) -> Path:
-    """In the checkout, or with the user's own results if the checkout is another user's."""
+    """The folder in the checkout, or with the user's own results if the checkout is another
+    user's."""
     place = next(path for path in (folder, *folder.parents) if path.exists())
     return folder if os.access(place, os.W_OK | os.X_OK) else output() / folder.name
 
@@ -75,7 +76,8 @@ def below(folder: Path, path: Path) -> Path:
 
 
 def pass_on() -> None:
-    """To ReFrame, which reads an installed site file in another folder than this one."""
+    """Pass the folders on to ReFrame, which reads an installed site file in another folder than
+    this one."""
     for name in ("references", "templates"):
         os.environ[f"IOGAUGE_{name.upper()}"] = str(own(name))
     os.environ["RFM_COLORIZE"] = "n"  # also to a terminal: its lines are read

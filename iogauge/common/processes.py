@@ -108,7 +108,7 @@ def send(number: int, find: Callable[[], Collection[int]]) -> bool:
 
 
 def wait_for_any(processes: list[int], seconds: float | None) -> None:
-    """At most so long; at once if the end cannot be awaited (Linux before 5.3)."""
+    """Wait at most so long; return at once if the end cannot be awaited (Linux before 5.3)."""
     ends = select.poll()
     with ExitStack() as opened, suppress(AttributeError, OSError):
         for process in processes:
@@ -145,7 +145,8 @@ def _environment(process: int) -> bytes:
 
 
 def _host() -> str:
-    """With a hash of the machine's identity, which systemd wants kept secret: names repeat."""
+    """The host's name, with a hash of the machine's identity, which systemd wants kept secret:
+    names repeat."""
     found = re.findall(r"^[0-9a-f]{32}$", text_of(MACHINE), re.MULTILINE)
     lines = "".join(f"{one}\n" for one in found).encode()
     return f"{socket.gethostname()}/{hashlib.sha256(lines).hexdigest()[:12]}"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class UnknownSchema(ValueError):
-    """Of a newer version, or no such file of iogauge; the text follows the file's name."""
+    """A newer version, or not this kind of file; the text follows the file's name."""
 
 
 def check(data: Any, known: str, key: str = "schema") -> None:

@@ -96,8 +96,8 @@ def csv_table(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def three(value: float) -> str:
-    """At least three significant digits and no false precision: 512, 21.4, 1.07; below 1 two:
-    0.62, 0.093, 0.0042."""
+    """A number with at least three significant digits and no false precision: 512, 21.4, 1.07;
+    below 1 two: 0.62, 0.093, 0.0042."""
     if 0 < abs(value) < 0.1:
         return f"{value:#.2g}"
     decimals = 0 if value >= 100 else 1 if value >= 10 else 2

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Builds the kernels with one of the local stacks. The build folder is kept: other arguments start
-anew. A second caller waits for the first."""
+"""Builds the kernels with one of the local stacks. The build folder is kept; a build with
+other arguments starts over. A second caller waits for the first."""
 
 import os
 import shutil

@@ -126,8 +126,8 @@ def chosen(names: Sequence[str], known: Known) -> list[str]:
 
 
 def seconds(document: Mapping[str, Any], direction: str = WRITING) -> float:
-    """Of writing: creating, writing, flushing and closing. Of reading: opening, too. A replay's
-    processes are not in step: of the one that is longest in calls, phase by phase."""
+    """Writing counts creating, writing, flushing and closing; reading counts opening, too. As a
+    replay's processes are not in step, the process with the longest calls counts in each phase."""
     sides = [sample[direction] for sample in document["samples"]]
     return sum(float(side.get("in_calls", side["seconds"])) for side in sides)
 

@@ -32,7 +32,7 @@ LEAST = 0.5  # of the first round's time: the later rounds may always take that
 PART = 1 / 4  # of the later rounds' time, for peak tests and disturbed jobs
 TWICE = (0, ROUNDS - 2)  # the rounds with peak tests
 START = 4.0  # start-up of ReFrame, in seconds
-# Options of the first round that later rounds set anew or drop: a retry is no round.
+# Options of the first round that later rounds set again or drop: a retry is no round.
 VALUED = ("-n", "--name", "--max-retries", REPORT_OPTION)
 
 Json = dict[str, Any]
@@ -156,7 +156,7 @@ def twice(table: Table) -> list[list[Job]]:
 
 
 def without(words: Sequence[str]) -> list[str]:
-    """ReFrame's options without those that later rounds set anew."""
+    """ReFrame's options without those that later rounds set again."""
     kept: list[str] = []
     rest = iter(words)
     for word in rest:

@@ -44,7 +44,7 @@ NEWEST = 3  # sessions in whose file systems the next start looks for files of k
 
 
 def new_name() -> str:
-    """Of a session: unique, also where two hosts give their processes the same number."""
+    """A session's name: unique, even if processes on two hosts have the same number."""
     return f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}-{next(_NUMBERS)}"
 
 
@@ -77,8 +77,9 @@ def end_with(parent: int | None) -> None:
 
 
 def _begin(guard: Guard) -> None:
-    """In a child before its program starts: it takes signals, without the parent's handlers, and
-    ends with one that its parent got before there was a child: the terminal sends it only once."""
+    """Runs in a child before its program starts: it takes signals, without the parent's handlers,
+    and ends with one that its parent got before there was a child: the terminal sends it only
+    once."""
     guard.watch()
     for number in SIGNALS:
         signal.signal(number, signal.SIG_DFL)

@@ -10,7 +10,7 @@
  * bytes of the step; `offset`: where these begin in them. */
 void iogauge_plant(uint64_t repeat, uint64_t step, uint64_t all, uint64_t offset, void *data, uint64_t bytes)
     __attribute__((weak));
-/* Of a wrong element: was its wrong byte planted? Then it is right again. */
+/* Was the wrong byte of this element planted? Then it is right again. */
 int iogauge_take_back(void *element, uint64_t size) __attribute__((weak));
 
 #endif

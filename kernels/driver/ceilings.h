@@ -7,7 +7,7 @@
 #include "driver/sample.h"
 #include "driver/session.h"
 
-/* Of `passes`: steps, each with new files. */
+/* The ceilings of one kind, over `passes`: steps, each with new files. */
 typedef struct {
     uint64_t passes; /* 0: not measured */
     double seconds[IO_DIRECTIONS], bandwidth[IO_DIRECTIONS];

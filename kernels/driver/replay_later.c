@@ -17,7 +17,7 @@ static int unlike(io_replaying *r, const char *what) {
                    r->plan->path);
 }
 
-/* Its data is in the buffer from now on. */
+/* The call's data is in the buffer from now on. */
 int io_replay_later_make(io_replaying *r, io_logged *l, const io_act *act, uint64_t offset) {
     if (l->made == l->later_room) {
         uint64_t room = 2 * l->later_room + 16;

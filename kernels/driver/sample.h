@@ -56,7 +56,7 @@ typedef struct {
     double all;            /* total rate: all files divided by the time of the slowest process */
 } io_operation_time;
 
-/* Of all calls of a repeat that move data, in seconds. */
+/* Latencies of all calls of a repeat that move data, in seconds. */
 typedef struct {
     int process;
     char host[64];
@@ -77,7 +77,7 @@ typedef struct {
     double waited_in[IO_MAX_STRETCHES]; /* and in each stretch of it */
     /* Unix time, 0 if it did not run; the last of each: the files of a series after the first. */
     double begin[IO_PHASES + 1], end[IO_PHASES + 1];
-    /* By another clock, read within the phase's time, without the time that the step's clock stood. */
+    /* By another clock, read within the phase, without the time that the step's clock stood. */
     double begun[IO_PHASES], ended[IO_PHASES];
 } io_seconds;
 

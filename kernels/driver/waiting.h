@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 
-/* Its waits end also where the time of day is set back. */
+/* Waits end even if the time of day is set back. */
 static inline void io_wait_init(pthread_cond_t *wake) {
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);

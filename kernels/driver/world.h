@@ -25,7 +25,7 @@ typedef struct {
      * read the same one's. */
     int shifted;
     bool first_on_node;
-    /* Of the whole job, even after io_world_narrow. */
+    /* Counts of the whole job, even after io_world_narrow. */
     int job_size, job_nodes, job_per_node;
     double epoch;   /* Unix time at which io_monotonic_seconds was 0, as the clock stood at the start */
     char *hosts;    /* on process 0: `job_nodes` names of IO_HOST_NAME characters */

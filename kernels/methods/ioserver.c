@@ -316,7 +316,7 @@ static int move(const io_ctx *ctx) {
     return ask_all(ctx, REQUEST_MOVE, &ignored);
 }
 
-/* Of a file being read. */
+/* The hints in force for a file being read. */
 static int hints(io_file *file, MPI_Info *used) {
     io_file *inner = ((client_file *)file)->inner;
     return inner->method->hints(inner, used);

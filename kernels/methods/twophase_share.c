@@ -140,7 +140,7 @@ void twophase_move_chunk(twophase_exchange *w, uint64_t first, uint64_t end, cha
 twophase_aggregator *twophase_place(const twophase_exchange *w, uint64_t chunk, uint64_t *number) {
     uint64_t all = (uint64_t)w->file->naggregators;
     twophase_aggregator *a = &w->file->aggregators[chunk % all];
-    /* Its first chunk of this data set is among the data set's first `all` chunks. */
+    /* The aggregator's first chunk of this data set is among the data set's first `all` chunks. */
     uint64_t first = w->first + (chunk % all + all - w->first % all) % all;
     *number = a->chunks + (chunk - first) / all;
     return a;

@@ -7,7 +7,7 @@
 
 /* ---------------------------------------------------------------- reading */
 
-/* Its dimensions; returns their number of points, or 0 on error. */
+/* Reads the map's dimensions; returns their number of points, or 0 on error. */
 static uint64_t parse_dims(const file_schema *s, json_t *names, file_map *map) {
     size_t i;
     json_t *one;

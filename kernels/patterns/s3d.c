@@ -33,7 +33,7 @@ static const io_option options[] = {
 static const double TIME_STEP = 1e-6F, TIME_REFERENCE = 1.29889001100892417E-005F, TIME_SAVE = 1.0e5F;
 #define SUMMED 10000 /* dumps; file names have four digits, and S3D-IO writes five dumps */
 
-/* Its nondimensional time at a dump: it adds up the steps, and so rounds after each. */
+/* S3D's nondimensional time at a dump: S3D adds up the steps, and so rounds after each. */
 static double time_at(uint64_t step) {
     const double interval = TIME_STEP / TIME_REFERENCE;
     double time = 0;

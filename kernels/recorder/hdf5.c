@@ -218,7 +218,7 @@ static int64_t new_set(const hdf5_library *h, hid_t handle, const asked *of, int
     return number;
 }
 
-/* Its number; -1: of a file that is not recorded, or not known. */
+/* The data set's number; -1: its file is not recorded, or not known. */
 static int64_t set_of(hdf5_library *h, hid_t handle, asked *of, int n) {
     ssize_t path = h->H5Fget_name(handle, of->path, sizeof of->path);
     if (n < 0 || path < 1 || path >= RECORDER_PATH) return -1;
@@ -317,7 +317,7 @@ static void tell(hdf5_library *h, hid_t handle, hid_t space, int64_t way, double
     recorder_unlock();
 }
 
-/* Not if nothing more would be recorded. */
+/* False if nothing more would be recorded. */
 static bool may_ask(const hdf5_library *h) {
     if (recorder_depth || !h->asks || !recorder_on() || !recorder_wants_segments()) return false;
     recorder_lock_for_access();

@@ -10,7 +10,7 @@
 #define APART ((size_t)1 << 16) /* from here on, a separate mapping */
 #define ALIGNED ((size_t)16)
 
-/* Not mmap(), which is recorded. */
+/* By a system call, as mmap() is recorded. */
 static void *mapped(size_t size) {
     long at = syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return at == -1 ? NULL : (void *)at;

@@ -6,7 +6,7 @@
 
 enum { BOTH = MESSAGE_BOTH };
 
-/* Of calls without data it is not known who waits. */
+/* In calls without data it is not known who waits. */
 enum { BCAST = -16, REDUCE, GATHER, SCATTER };
 static bool is_root(MPI_Comm comm, int root) {
     int rank = -1;

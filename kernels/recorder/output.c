@@ -99,7 +99,7 @@ size_t output_read(const char *path, char *text, size_t room) {
     return used;
 }
 
-/* Not fstat(), which is recorded. */
+/* By a system call, as fstat() is recorded. */
 void output_learn_stderr(output *to) {
     struct stat st;
     to->told = !syscall(SYS_fstat, STDERR_FILENO, &st);

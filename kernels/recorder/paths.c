@@ -74,7 +74,7 @@ path_included *path_include(const char *directories) {
         path_included *made = n && make_absolute(one, given) ? malloc(sizeof *made) : NULL;
         if (!made) continue;
         if (!realpath(one, real) && !resolve(given, real)) strcpy(real, given); /* it may come later */
-        /* Of the root, no name: `/` and the rest follow. */
+        /* The root has an empty name: `/` and the rest follow. */
         *made = (path_included){first, strdup(given[1] ? given : ""), strdup(real[1] ? real : "")};
         first = made;
     }

@@ -16,7 +16,7 @@ typedef struct path_included {
     char *given, *real;
 } path_included;
 
-/* Of directories separated by colons; none: the root. */
+/* Reads directories separated by colons; none: the root. */
 path_included *path_include(const char *directories);
 /* Resolves a path relative to an open directory; returns `joined` or `path`. */
 const char *path_at(int folder, const char *path, char joined[RECORDER_PATH]);

@@ -190,7 +190,7 @@ void posix_path(const char *path, int folder, bool looked, bool changed, double 
     errno = code;
 }
 
-/* Not of MPI's libraries: they order it by messages that are not seen. */
+/* Not called for MPI's libraries: they order it by messages that are not seen. */
 void posix_cut(int fd, const char *path, int64_t to, double start) {
     if (recorder_depth || !recorder_on() || !recorder_wants_segments() || is_borrowed()) return;
     int code = errno;

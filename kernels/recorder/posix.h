@@ -31,7 +31,7 @@ void posix_missed(int fd);
 void posix_first_read(int fd);
 /* Before a descriptor is closed, as another thread may get its number then; NULL if it is not recorded. */
 record *posix_closing(int fd);
-/* And afterwards. */
+/* After the close. */
 void posix_closed(record *file, double start);
 void posix_opened(const char *path, int folder, int flags, int mode, int fd, double start);
 /* Calls by which processes may wait for each other: a path was looked up, a path changed. */

@@ -17,7 +17,7 @@
 #include "state.h"
 
 _Thread_local int recorder_depth, recorder_holds;
-/* Of the outermost call. */
+/* The name of the outermost call. */
 static _Thread_local const char *outermost;
 
 #define MOST_LIBRARIES 512

@@ -31,7 +31,7 @@
 
 enum { MODULE_POSIX, MODULE_MPIIO, MODULES };
 enum { RECORD_READ, RECORD_WRITE, DIRECTIONS };
-/* By path; fsync after writing; by path. */
+/* STAT and REMOVE: by path; FLUSH: fsync after writing; CREATE: by path. */
 enum { OPERATION_STAT, OPERATION_REMOVE, OPERATION_FLUSH, OPERATION_CREATE, OPERATIONS };
 enum { NO_IO = -1 };
 

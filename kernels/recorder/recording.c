@@ -23,8 +23,8 @@ void recorder_set_process(int rank, int processes) {
     snprintf(the->for_programs, sizeof the->for_programs, PROCESS "=%d %d", rank, processes);
 }
 
-/* Of a program that a process of MPI started: it counts as that one, like a forked child. The variable is
- * made now, as there are no threads yet. */
+/* Learns the MPI process that started this program, which counts as that one, like a forked child. The
+ * variable is made now, as there are no threads yet. */
 static void learn_starter(recorder *the) {
     const char *both = getenv(PROCESS);
     int rank, processes;

@@ -64,7 +64,7 @@ typedef struct {
     uint32_t sequence; /* of the access */
 } awaited;
 
-/* Of a repeat: bytes handed over for planting, wrong bytes planted, and those noticed. */
+/* Counts of a repeat: bytes handed over for planting, wrong bytes planted, and those noticed. */
 typedef struct {
     uint64_t bytes, planted, noticed;
 } planting;

@@ -64,7 +64,7 @@ static void stretches(const io_report *r) {
         }
 }
 
-/* Of one repeat: the ceilings of small accesses and files. */
+/* The ceilings of small accesses and files, of one repeat. */
 static void small(const io_ceilings *c) {
     double each = 1048576.0 / IO_SMALL;
     const double *rate = c->files.rate;

@@ -107,7 +107,7 @@ class CacheCliff(IoBenchmark):
         return [f"-b {array}", f"-t {array if SCALES[self.scale].arrays else MIB}", "-C"]
 
     def payload_bytes(self) -> int:
-        """Of the largest run."""
+        """The payload of the largest run."""
         return self.bytes_of(self.sizes()[-1])
 
     def bytes_of_a_repeat(self) -> int:

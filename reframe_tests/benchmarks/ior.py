@@ -140,7 +140,8 @@ class Ior(IoBenchmark):
             self.hints_form = "ior"
 
     def programs(self) -> list[dict[str, Any]]:
-        """With the real ior, `iokernel` runs first for the ceilings (`null` moves nothing else)."""
+        """The programs of a job. Before the real ior, `iokernel` runs first for the ceilings
+        (`null` moves nothing else)."""
         if not self.ior_program:
             return super().programs()
         ceilings = {

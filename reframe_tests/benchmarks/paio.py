@@ -23,7 +23,7 @@ class Scale(scales.Scale):
 
     @property
     def bytes(self) -> int:
-        """Of a dump."""
+        """The bytes of a dump."""
         return prod(self.grid) * self.arrays * BYTES_PER_VALUE
 
 
@@ -59,7 +59,7 @@ class PaioBenchmark(IoBenchmark):
 
     @property
     def dump(self) -> Scale:
-        """With fewer longitudes, where it is scaled down."""
+        """The dump, with fewer longitudes where it is scaled down."""
         scale = SCALES[self.scale]
         x, *others = scale.grid
         return replace(scale, grid=(max(1, x // self.factor), *others))

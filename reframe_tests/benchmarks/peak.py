@@ -18,7 +18,7 @@ SCALES = {
 
 
 def cores_of(partition: object) -> int:
-    """Of one node; 1 if ReFrame does not know."""
+    """The cores of one node; 1 if ReFrame does not know."""
     return partition.processor.num_cpus or 1  # type: ignore[attr-defined]
 
 
@@ -28,7 +28,7 @@ def powers_of_two(most: int) -> list[int]:
 
 @benchmark
 class Peak(IoBenchmark):
-    """From 1 to as many processes as a node has cores, with and without flushing."""
+    """The peak, with 1 to as many processes as a node has cores, with and without flushing."""
 
     descr = "ceilings of a file system"
     pattern = "ior"

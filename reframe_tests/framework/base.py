@@ -252,7 +252,7 @@ class IoBenchmark(
         return self.file_system.get("prefix", "") if takes_it else ""
 
     def folders(self) -> str:
-        """Of the script's `run_directory` and `stripe` blocks."""
+        """Options for the folders of the script's `run_directory` and `stripe` blocks."""
         own = ' --own-dir "$own_dir"' if "own" in (self.striping() or {}) else ""
         return f'--dir "$run_dir"{own}'
 

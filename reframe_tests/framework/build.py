@@ -27,9 +27,10 @@ GENERATOR = ("generator='Unix Makefiles'", "! command -v ninja > /dev/null || ge
 
 
 def mpi_problem(ldd: str, right: str, file: Path | None = None) -> str | None:
-    """Of a program, or None. `ldd`: that command's output; `right`: the stack's library
-    (`libmpi.so.40`), and `file`, if the name is ambiguous (each Spack environment has its own
-    `libmpi.so.12`). A library in MPICH_ABI is not an MPI; it loads one by another name."""
+    """What is wrong with a program's MPI, or None. `ldd`: that command's output; `right`: the
+    stack's library (`libmpi.so.40`), and `file`, if the name is ambiguous (each Spack environment
+    has its own `libmpi.so.12`). A library in MPICH_ABI is not an MPI; it loads one by another
+    name."""
     name = rf"{re.escape(right)}(?= )|lib{spack.MPI}\.so[.\d]*"
     found = re.findall(rf"^\s*({name})(?: => (\S+))?", ldd, re.MULTILINE)
     loaded = {name: place for name, place in found if Path(place).parent != MPICH_ABI}
@@ -81,7 +82,7 @@ def _jobs(partition: Any, environ: str) -> list[Any]:
 
 class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
     """The kernels, built from the checkout with the stack's compiler, in a folder that is kept: a
-    second session compiles only what changed; other arguments of CMake begin anew. `kernel_path`
+    second session compiles only what changed; other arguments of CMake start over. `kernel_path`
     names a program to use instead; so does `iokernel` in the environ's extras."""
 
     descr = "iokernel with one stack"
@@ -98,7 +99,7 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
 
     @run_after("init")
     def set_build_locally(self) -> None:
-        """Without a batch system a job, never beside a measurement."""
+        """Build in a job if there is no batch system: never beside a measurement."""
         mine = [p for p in self.current_system.partitions if p.fullname in self.valid_systems]
         self.build_locally = not all(p.scheduler.is_local for p in mine)
 
@@ -111,7 +112,7 @@ class BuildKernels(InCi, rfm.CompileOnlyRegressionTest):
 
     @run_after("setup")
     def check_requirements(self) -> None:
-        """If the compiler is missing this builds nothing and passes, so that each test can say why
+        """Without a compiler, build nothing and pass, so that each test can say why
         it is skipped: ReFrame skips the tests of a skipped fixture without a reason."""
         if collected.folder():
             self.missing = "results were carried here"

@@ -14,7 +14,7 @@ from reframe_tests.machine.scales import OF_DOCUMENTS, QUICK_SCALE
 
 
 def most_processes() -> int:
-    """Of the largest partition of the system that ReFrame runs for."""
+    """The cores of the current system's largest partition."""
     parts = rt.runtime().system.partitions
     return int(max((p.processor.num_cpus or 1) * p.extras.get("nodes", 1) for p in parts))
 
@@ -71,7 +71,8 @@ class Documented(rfm.RegressionTestPlugin):
         return experiments.of_run(cls.__name__, given, name, most_processes())
 
     def fitting(self, wanted: int | None, most: int) -> int | None:
-        """So many processes, or as many as there are, at a document's scale on another machine."""
+        """That many processes, or as many as there are, at a document's scale on another
+        machine."""
         here = rt.runtime().system.name not in experiments.sites()
         if wanted and here and OF_DOCUMENTS.fullmatch(self.scale) and not self.only_documented:
             self.factor = scaled_down(wanted, most)

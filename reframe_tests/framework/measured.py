@@ -16,14 +16,15 @@ from iogauge.analysis.session.model import DIRECTIONS, LATENCY
 from iogauge.common.run_folder import DOCUMENT
 from reframe_tests.machine import filesystems
 
-# By the last word of a name in `summary` (docs/result-format.md); else 1.
+# Units by the last word of a name in `summary` (docs/result-format.md); else 1.
 UNITS = {"bw": "MiB/s", "rate": "1/s", "peak": "B", **dict.fromkeys(("time", *LATENCY), "s")}
 
 Figures = dict[str, tuple[float, str]]
 
 
 def _stretch_times(document: dict[str, Any]) -> dict[str, float]:
-    """If calls are named: `write_coordinates_time`, the median of the slowest process's, in s."""
+    """Figures of named calls: `write_coordinates_time`, the median of the slowest process's, in
+    s."""
     times: dict[str, list[float]] = {}
     for sample in document["samples"]:
         for direction in DIRECTIONS:

@@ -54,7 +54,7 @@ class TraceChecks(rfm.RegressionTestPlugin):
 
     @run_before("run", always_last=True)
     def note_start_time(self) -> None:
-        """Not for a job that ran elsewhere before, and is only collected here."""
+        """Skipped for a job that ran elsewhere before, and is only collected here."""
         if collected.VARIABLE not in os.environ:
             self.began = time.time(), time.monotonic()
 

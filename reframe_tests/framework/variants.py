@@ -32,8 +32,8 @@ TAGS = (*SUITES, "peak", "cliff", "scaling", "stripes", "s3d")
 
 
 def values_of(words: list[str], short: str, long: str) -> list[str]:
-    """Its values on a command line: `-n S3d`, `-nS3d`, `--name S3d`, `--name=S3d`. None if one is
-    no regular expression, which ReFrame says."""
+    """The values of an option on a command line: `-n S3d`, `-nS3d`, `--name S3d`, `--name=S3d`.
+    Empty if one is not a regular expression, which ReFrame reports."""
     values = [word for option, word in pairwise(words) if option in (short, long)]
     joined = (re.match(rf"(?:{short}(?!-)|{long}=)(.+)", word) for word in words)
     values += [found[1] for found in joined if found]

@@ -229,7 +229,7 @@ class NoticesAWrongByte(InCi, Placed, rfm.RunOnlyRegressionTest):
 
     @property
     def recorder(self) -> recorders.Recorder | None:
-        """It changes bits in the second runs; without one that can, there are none."""
+        """The recorder that changes bits in the second runs. Without one, there are none."""
         if self.kernels.is_cross or not self.trace:
             return None
         built = self.kernels.given is None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 VARIABLE = "IOGAUGE_COLLECTED"
 
-# Of a dry run: the absolute path of the scripts' folder on the machine where they will run.
+# In a dry run: the absolute path of the scripts' folder on the machine where they will run.
 THERE = "IOGAUGE_THERE"
 
 # What `iogauge run --dry-run` leaves for `iogauge collect`: the options of ReFrame.

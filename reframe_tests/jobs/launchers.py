@@ -68,7 +68,7 @@ class MptLauncher(JobLauncher):
 
 
 def use_stack(launcher: Any, environ: Any) -> None:
-    """From `environ`: its command, if the launcher leaves that open (`stack`), and its options."""
+    """Take the launcher's options from `environ`, and its command if that is open (`stack`)."""
     stack = stacks.extras(environ).get("launcher", {})
     if hasattr(launcher, "program"):
         # A missing stack has none, and its tests are skipped later.

@@ -42,7 +42,7 @@ class Call:
 
     @property
     def options(self) -> list[str]:
-        """As `iokernel` takes it."""
+        """The call as options of `iokernel`."""
         return [
             f"--method {self.method}",
             *([f"--mode {self.mode}"] if self.mode else []),
@@ -59,7 +59,7 @@ class Call:
         return bool(self.needs) and not BY_ITSELF & set(self.needs)
 
     def is_copied(self, features: Iterable[str]) -> bool:
-        """With a stack of these features."""
+        """Whether data is copied, with a stack of these features."""
         return self.copies == "yes" or (self.copies == "romio" and "romio" not in features)
 
     @property

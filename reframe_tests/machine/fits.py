@@ -31,15 +31,16 @@ class Fits(Placed):
         return bool(self.servers())
 
     def bytes_of_a_repeat(self) -> int:
-        """Of one direction."""
+        """Bytes that a repeat moves in one direction."""
         return int(self.payload_bytes())
 
     def slower(self, direction: str) -> float:
-        """By a documented factor, relative to what the file system is expected to give."""
+        """A documented factor by which it is slower than what the file system is expected to
+        give."""
         return 1.0
 
     def more_seconds(self) -> float:
-        """Of a repeat, besides moving bytes."""
+        """Seconds of a repeat besides moving bytes."""
         return 0.0
 
     def shortage(self) -> str | None:
@@ -65,7 +66,7 @@ class Fits(Placed):
         return int(self.payload_bytes() // (self.dumps * self.clients))
 
     def held_bytes(self) -> int:
-        """Of data, in a process at once."""
+        """Bytes of data that a process holds at once."""
         whole = self.share_of_a_dump()
         least = HELD if self.drop_caches else CEILING if self.ceilings else PIECE
         return min(whole, max(self.call_bytes(), least)) if self.reuses_buffer() else whole
@@ -91,7 +92,7 @@ class Fits(Placed):
         return int(data + -(-more // each))
 
     def copies(self) -> int:
-        """Of the data that a process holds, in memory at once."""
+        """Copies of a process's data that are in memory at once."""
         return 2 if self.the_call.is_copied(self.current_environ.features) else 1
 
     def memory_fits(self) -> int:

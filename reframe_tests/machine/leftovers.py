@@ -17,7 +17,7 @@ from iogauge.common import processes
 from iogauge.common.files import write_whole
 
 MARKER = ".iogauge-run"
-# Of job scripts: HOST.PROCESS.TIME; of own_folder: 8 digits.
+# Folders of job scripts: HOST.PROCESS.TIME; of own_folder: 8 digits.
 FOLDER = re.compile(r"iogauge\.([A-Za-z0-9]{8}|[\w.-]+\.\d+\.\d{9,})", re.ASCII)
 MIB = 2**20
 DEPTH = 64  # of folders; no pattern creates more than two

@@ -34,7 +34,7 @@ class Placement:
 
 
 def shape_of(partition: object) -> Shape:
-    """From a ReFrame partition: `processor.num_cpus` and `extras`."""
+    """The shape of a ReFrame partition: `processor.num_cpus` and `extras`."""
     extras = partition.extras  # type: ignore[attr-defined]
     return Shape(
         cores=partition.processor.num_cpus or 1,  # type: ignore[attr-defined]
@@ -47,7 +47,8 @@ def shape_of(partition: object) -> Shape:
 
 
 def place(processes: int, per_node: int, nodes: int, shape: Shape) -> Placement:
-    """As requested, 0 for open; with only `nodes`, every core of them gets a process."""
+    """Place processes as requested, 0 for open; with only `nodes`, every core of them gets a
+    process."""
     if not processes:
         processes = max(nodes, 1) * (per_node or shape.cores)
     if not per_node:

@@ -43,7 +43,7 @@ def gpfs(path: str, peak: int) -> dict[str, object]:
 
 
 def site(name: str, nodes: int, blocks: list[int]) -> dict[str, Any]:
-    """Of one machine: jobs for the other cannot be submitted there."""
+    """One machine's site: jobs for the other cannot be submitted there."""
     batch = common.partition(
         "cobalt.j2",
         "runjob",

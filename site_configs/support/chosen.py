@@ -14,7 +14,7 @@ from typing import Any
 from iogauge.common import paths
 from site_configs.support import abi, common, debian, wheels
 
-# By prefix; all others are Debian's.
+# Stacks by prefix; all others are Debian's.
 KINDS = {
     wheels.BEGIN: wheels.stack,
     "abi": abi.stack,

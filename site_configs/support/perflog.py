@@ -13,10 +13,10 @@ from typing import Any
 
 from reframe.core import logging as stock
 
-# Of the handlers, in a site's `handlers` and `handlers_perflog`.
+# Names of the handlers, in a site's `handlers` and `handlers_perflog`.
 LOG, TYPE = "iogauge-log", "iogauge"
-# Its name, then in the order of its tuple in ReFrame's `perfvalues`; and what stands for them while
-# the rest of their lines is formatted, once.
+# A figure's name and the fields of its tuple in ReFrame's `perfvalues`, in order; and what stands
+# for them while the rest of their lines is formatted, once.
 OF_A_FIGURE = tuple(
     f"check_perf_{name}"
     for name in ("var", "value", "ref", "lower_thres", "upper_thres", "unit", "result")
@@ -59,7 +59,7 @@ class LineForEachFigure(stock.MultiFileHandler):
 
 
 def _message(formatter: Any, record: Any) -> str:
-    """On the terminal; ReFrame also formats all fields for each line."""
+    """The message on the terminal; ReFrame also formats all fields for each line."""
     short = formatter._fmt == "%(message)s"
     return str(record.message) if short else _format_message(formatter, record)
 

@@ -25,6 +25,10 @@ QUOTING = {Path(__file__), ROOT / "tests" / "data" / "phrases-to-avoid.txt"}
 # Output of programs is shown as it is; the change log tells what was written then.
 FENCE = re.compile(r"^( *)```.*?^\1```", re.S | re.M)
 FOLDERS = (".github", "docs", "environments", "tests")
+PRODUCT = ("analysis", "iogauge/cli", "iogauge/common", "iogauge/measure", "reframe_tests",
+           "site_configs", "tools")  # fmt: skip
+# A docstring that begins so continues the function's name.
+CONTINUES = re.compile(r"(And|Besides|But|By|Else|Its|Not|Of|Their) ")
 
 
 def pages() -> list[Path]:
@@ -67,6 +71,21 @@ def test_messages_are_plain(folder: str) -> None:
     wrong = [(path.name, found[0]) for path in set(sources) - QUOTING for text in messages(path)
              for found in COMMENTED.finditer(text)]  # fmt: skip
     assert not wrong, "another phrase is plainer"
+
+
+def continuing(text: str) -> list[str]:
+    """The functions and classes whose docstring is not a sentence or phrase by itself."""
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds)]
+    return [node.name for node in nodes if CONTINUES.match(ast.get_docstring(node) or "")]
+
+
+@pytest.mark.parametrize("folder", PRODUCT)
+def test_a_docstring_does_not_continue_the_name(folder: str) -> None:
+    sources = list((ROOT / folder).rglob("*.py"))
+    wrong = {path.name: names for path in sources if (names := continuing(path.read_text()))}
+    assert sources and not wrong
+    assert continuing('def seconds():\n    """Of a repeat."""') == ["seconds"]
 
 
 @pytest.mark.parametrize("end", ["c", "h", "def", "cmake", "sh"])

@@ -22,7 +22,7 @@ NEIGHBOURS = 3  # runs of each neighbouring setting
 
 
 def _sizes() -> dict[str, tuple[tuple[str, ...], ...]]:
-    """By pattern: the lines of sizes.txt."""
+    """The lines of sizes.txt, by pattern."""
     text = Path(__file__).with_name("sizes.txt").read_text(encoding="utf-8")
     found: dict[str, tuple[tuple[str, ...], ...]] = {}
     for line in text.splitlines()[1:]:

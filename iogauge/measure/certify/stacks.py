@@ -54,7 +54,8 @@ def ompio(fcolls: Sequence[str]) -> list[Setting]:
 
 
 def romio(io: str = "") -> list[Setting]:
-    """In MPICH or (`io`) in Open MPI: data sieving and buffering on and off, aggregators."""
+    """ROMIO's settings, in MPICH or (`io`) in Open MPI: data sieving and buffering on and off,
+    aggregators."""
     sieving = ("", "off", "on")
     found = product({"io": (io,), "sieving": sieving, "buffering": ("", "off", "on")})
     return found + product(
@@ -75,7 +76,7 @@ PLACES = {one.name: one.places for one in SETTINGS}
 
 
 def hints_of(setting: Mapping[str, str], is_ompio: bool) -> dict[str, str]:
-    """As in a site file. `is_ompio`: whether OMPIO is the stack's default."""
+    """Hints as in a site file. `is_ompio`: whether OMPIO is the stack's default."""
     of_ompio = is_ompio and "io" not in setting
     switch = {"off": "0"} if of_ompio else {"on": "enable", "off": "disable"}
     places = [
@@ -157,7 +158,8 @@ def _build(name: str, environ: Mapping[str, Any]) -> Path:
 
 
 def prepare(name: str, built: str = "") -> Candidate:
-    """With its kernels, built here or from the folder `built`. Raises UsageError."""
+    """Prepare a stack with its kernels, built here or from the folder `built`. Raises
+    UsageError."""
     environ = kernels.environ(name)
     extras = environ["extras"]
     if lacking := kernels.lacking(name):

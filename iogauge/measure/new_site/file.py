@@ -35,7 +35,7 @@ def compiler(machine: Machine) -> tuple[str, str, str]:
 
 
 def launcher_options(machine: Machine, launcher: str, library: str) -> list[str]:
-    """Of srun, if Slurm's own setting would start each process alone."""
+    """`--mpi` for srun, if Slurm's own setting would start each process alone."""
     settings = machine.ask("scontrol", "show", "config").text if launcher == "srun" else ""
     if not re.search(r"^MpiDefault\s*= none$", settings, re.MULTILINE):
         return []

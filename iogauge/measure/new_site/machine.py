@@ -105,7 +105,8 @@ def find_modules(machine: Machine) -> Modules:
 
 
 def offered(machine: Machine, init: str) -> list[str]:
-    """From `module -t avail`, a name per line, on stderr; folders end with a colon or slash."""
+    """Modules from `module -t avail`: a name per line, on stderr; folders end with a colon or
+    slash."""
     code = '. "$1" >/dev/null 2>&1; module -t avail 2>&1'
     text = machine.ask("bash", "--norc", "-c", code, "bash", init).text
     names = [re.sub(r"\((default|[DL,]+)\)$", "", line.strip()) for line in text.splitlines()]

@@ -14,8 +14,9 @@ UNITS = {"kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40, "": 1, "b": 1}
 
 @dataclass(frozen=True)
 class Partition:
-    """With its batch system's name. 0: unknown. `cores`, `memory` (MiB): of the smallest node.
-    `access`: options that a job needs. `max_time`: in seconds. `notes`: what to check."""
+    """A partition, with its batch system's name. 0: unknown. `cores`, `memory` (MiB): of the
+    smallest node. `access`: options that a job needs. `max_time`: in seconds. `notes`: what to
+    check."""
 
     name: str
     access: str

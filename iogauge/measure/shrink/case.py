@@ -33,7 +33,7 @@ class CannotShrinkError(AnalysisError):
 
 
 class NoProgramError(CannotShrinkError):
-    """It fails, but cannot be turned into a program."""
+    """The case fails, but cannot be turned into a program."""
 
     exit_code = EXIT_NOT_VERIFIED
 

@@ -83,7 +83,7 @@ class Drive:
             return found
 
     def end(self, stage: str) -> float:
-        """When it must end, in seconds of jobs; a search must leave time to confirm."""
+        """The time when it must end, in seconds of jobs; a search must leave time to confirm."""
         confirm = min(2 * self.rules.confirm * self.typical(), self.budget / 2)
         return self.budget - (0 if stage == "confirm" else confirm)
 

@@ -66,7 +66,7 @@ class Space:
         return [one for one in dict.fromkeys(found) if one != arm]
 
     def some(self, count: int, seed: str) -> list[Config]:
-        """So many random arms, or all; reproducible by the seed."""
+        """Draw so many random arms, or all; reproducible by the seed."""
         if self.size <= count:
             return self.all
         generator = random.Random(seed)

@@ -87,7 +87,7 @@ class Careful(Templated):
             job._completed = True
 
     def never_ran(self, job: Any) -> bool:
-        """If PBS keeps a history, it says so; else False."""
+        """True if PBS's history says so; False without a history."""
         past = osext.run_command(f"qstat -xf {job.jobid}").stdout
         return bool(ENDED.search(past)) and not RAN.search(past)
 

@@ -20,7 +20,7 @@ class Queued(Templated):
     queued = frozenset({"PENDING", "REQUEUED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT"})
     ask_why = "squeue -h -j {} -o %r"
     reason = re.compile(r"(\S.*)")
-    # Of Slurm's "Job Reason Codes". A job that its partition refuses has PartitionConfig,
+    # From Slurm's "Job Reason Codes". A job that its partition refuses has PartitionConfig,
     # whatever the cause, until Slurm first examines the queue.
     held = re.compile(r"JobHeld(User|Admin)|PartitionConfig")
     never = re.compile(

@@ -3,7 +3,7 @@
 template.
 
 `Job.prepare()` is not a public hook of ReFrame (4.10): it settles the number of tasks of a flexible
-job, and writes the script into the current folder, which is then written anew.
+job, and writes the script into the current folder, which is then written again.
 """
 
 import json
@@ -38,8 +38,8 @@ AGAIN = 20.0  # seconds between its first questions
 
 
 def environment_lines(environs: list[Any]) -> list[str]:
-    """As ReFrame's `emit_loadenv_commands`, with quoted values: there `$(...)` and whatever follows
-    a `;` would run."""
+    """Like ReFrame's `emit_loadenv_commands`, with quoted values: there `$(...)` and whatever
+    follows a `;` would run."""
     modules = rt.runtime().modules_system
     lines = []
     for environ in environs:
