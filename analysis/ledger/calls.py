@@ -65,7 +65,7 @@ def lowest_layer(found: Singly) -> str:
 
 
 def flows(found: Singly, log: Log) -> list[Flow]:
-    """Made from single calls, or from the heat map if the log has none."""
+    """The flows of single calls, or of the heat map if the log has none."""
     layer, heat, all_ = lowest_layer(found), log.heat.get("POSIX"), []
     first = found.rows["begin"].min(initial=np.inf)
     last = (found.rows["begin"] + found.rows["seconds"]).max(initial=-np.inf)

@@ -55,6 +55,7 @@ unsigned ucp_worker_progress(void *worker) {
     if (idle > POLLS) nanosleep(&(struct timespec){.tv_nsec = SLEEP_NS}, NULL);
     return events;
 }
+
 typedef struct {
     timer_t timer;
     struct dl_find_object library;

@@ -25,8 +25,7 @@ QUOTING = {Path(__file__), ROOT / "tests" / "data" / "phrases-to-avoid.txt"}
 # Output of programs is shown as it is; the change log tells what was written then.
 FENCE = re.compile(r"^( *)```.*?^\1```", re.S | re.M)
 FOLDERS = (".github", "docs", "environments", "tests")
-PRODUCT = ("analysis", "iogauge/cli", "iogauge/common", "iogauge/measure", "reframe_tests",
-           "site_configs", "tools")  # fmt: skip
+PRODUCT = ("analysis", "iogauge", "reframe_tests", "site_configs", "tools")
 # A docstring that begins so continues the function's name.
 CONTINUES = re.compile(r"(And|Besides|But|By|Else|Its|Not|Of|Their) ")
 
@@ -63,9 +62,7 @@ def messages(source: Path) -> Iterator[str]:
     )
 
 
-@pytest.mark.parametrize(
-    "folder", ["analysis", "iogauge", "reframe_tests", "site_configs", "tests", "tools"]
-)
+@pytest.mark.parametrize("folder", [*PRODUCT, "tests"])
 def test_messages_are_plain(folder: str) -> None:
     sources = [path for end in ("py", "j2", "txt") for path in (ROOT / folder).rglob(f"*.{end}")]
     wrong = [(path.name, found[0]) for path in set(sources) - QUOTING for text in messages(path)

@@ -13,19 +13,8 @@ from iogauge.analysis.checks.result_file import Wrong
 from reframe_tests.framework import trace
 
 REPEAT = "; who raced: repeat it with -S dxt=true, then iogauge blame FOLDER"
+FOLDER = Path("/x y/stage")
 NO_DOCUMENT = Wrong("no document")
-
-
-def suggested(monkeypatch: pytest.MonkeyPatch, folder: str, first: Any, **of_the_run: Any) -> str:
-    def load(path: Path) -> dict[str, Any]:
-        assert path.parent == Path(folder)
-        if isinstance(first, Wrong):
-            raise first
-        return {"verification": {"first": first}}
-
-    monkeypatch.setattr(trace, "load", load)
-    run: Any = SimpleNamespace(stagedir=folder, **of_the_run)
-    return trace.TraceChecks.who_wrote_it(run)
 
 
 @pytest.mark.parametrize("dxt", [False, True])
@@ -34,7 +23,15 @@ def suggested(monkeypatch: pytest.MonkeyPatch, folder: str, first: Any, **of_the
 def test_only_a_recorded_run_with_a_wrong_byte_names_blame(
     first: Any, recorder: object, dxt: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = suggested(monkeypatch, "/x y/stage", first, recorder=recorder, dxt=dxt)
+    def load(path: Path) -> dict[str, Any]:
+        assert path.parent == FOLDER
+        if first is NO_DOCUMENT:
+            raise NO_DOCUMENT
+        return {"verification": {"first": first}}
+
+    monkeypatch.setattr(trace, "load", load)
+    run: Any = SimpleNamespace(stagedir=str(FOLDER), recorder=recorder, dxt=dxt)
+    said = trace.TraceChecks.who_wrote_it(run)
     if not (recorder and isinstance(first, dict)):
         assert said == ""
     else:
